@@ -21,7 +21,18 @@ export type Entry = {
 export type Package = { name: string; path: string; version: string; license: string | undefined; integrity: string };
 
 /** Licenses whose terms a notice fulfils. A package with another license must not be part of the binary. */
-const ALLOWED = ["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "0BSD", "MPL-2.0", "Unlicense", "BlueOak-1.0.0"];
+const ALLOWED = [
+  "MIT",
+  "MIT-0",
+  "ISC",
+  "BSD-2-Clause",
+  "BSD-3-Clause",
+  "Apache-2.0",
+  "0BSD",
+  "MPL-2.0",
+  "Unlicense",
+  "BlueOak-1.0.0",
+];
 
 /** True for the name of a file that contains a package's terms. */
 const isTerms = (name: string): boolean => /^(licen[cs]e|notice|copying|copyright)([-.].*)?$/i.test(name);

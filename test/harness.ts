@@ -87,6 +87,8 @@ export type HarnessOptions = {
   media?: ComponentsDeps["media"];
   /** Replaces dependencies of webhook tries. */
   webhooks?: ComponentsDeps["webhooks"];
+  /** Time limit and certificate authority of mail. */
+  mail?: ComponentsDeps["mail"];
   /** Cost of password hashes, cheap unless given. */
   passwordCost?: { memoryCost: number; timeCost: number };
   /** Receives every response. */
@@ -169,14 +171,15 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
   });
   const path = options.dir ? join(dir, "genrouter.db") : ":memory:";
   const { around = (inner) => inner, aroundFiles = (inner) => inner, pragmas = {}, media } = options;
+  const lowBalanceCredits = settings.credits.low_balance_alert_usd * 100;
   let wasVerified = false;
   const isVerified = () => wasVerified;
   const store = around(
     options.node
       ? options.node.store
       : options.writer === "thread"
-        ? await openDirectory({ dir, mode: "test", pragmas, isVerified })
-        : await openHere({ path, mode: "test", nowMs: clock.nowMs(), pragmas, isVerified }),
+        ? await openDirectory({ dir, mode: "test", pragmas, isVerified, lowBalanceCredits })
+        : await openHere({ path, mode: "test", nowMs: clock.nowMs(), pragmas, isVerified, lowBalanceCredits }),
   );
   const lines: Harness["lines"] = options.node?.lines ?? [];
   const telemetry = testTelemetry((event, fields = {}) => void lines.push({ event, fields }));
@@ -208,6 +211,7 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
     ...(options.callTimes ? { callTimes: options.callTimes } : {}),
     media: { sandbox: sandboxUnder(clock), ...media },
     ...(options.webhooks ? { webhooks: options.webhooks } : {}),
+    ...(options.mail ? { mail: options.mail } : {}),
     passwordCost: options.passwordCost ?? CHEAP_PASSWORDS,
   });
   const listening = await components.http.listen({ host: "127.0.0.1", port: 0 });

@@ -483,8 +483,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read the usage of the account by day, model or key
-         * @description Generations that ended in a range of days in UTC, at most 400 days.
+         * Read the usage of the account by day, model, key or end user
+         * @description Generations that ended in a range of days in UTC, at most 400 days. By end user the response is one page; a page examines at most 1,000 end users, so it may have fewer items, and `next` continues. Generations without an end user are in `total` only.
          */
         get: operations["readUsage"];
         put?: never;
@@ -550,6 +550,54 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/end_users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the end users of the account, newest first
+         * @description Those that a submission or a limit has named.
+         */
+        get: operations["listEndUsers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/end_users/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an end user
+         * @description Its limit, and what its generations have spent and hold in the window.
+         */
+        get: operations["readEndUser"];
+        /**
+         * Set the limit of an end user
+         * @description Submissions with this id in `Genrouter-End-User` are rejected with 402 if their hold exceeds what is left. Holds and charges count on the day of the submission, earlier ones included. The end user need not exist yet.
+         */
+        put: operations["setEndUserLimit"];
+        post?: never;
+        /**
+         * Remove the limit of an end user
+         * @description The end user and its spending stay.
+         */
+        delete: operations["removeEndUserLimit"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1070,7 +1118,8 @@ export interface components {
              * @description The grouping of `data`.
              * @enum {string}
              */
-            group_by: "day" | "model" | "key";
+            group_by: "day" | "model" | "key" | "end_user";
+            /** @description All generations of the account in the range, whatever the grouping. */
             total: {
                 /** @description Generations that ended. */
                 generations: number;
@@ -1080,7 +1129,7 @@ export interface components {
                 charged_usd: number;
                 median_wait_s: number | null;
             };
-            /** @description One item for each day of the range, or for each model or key with usage, by charge. */
+            /** @description One item for each day of the range, or for each model or key with usage, by charge. By end user one page, newest end user first. */
             data: {
                 /** Format: date */
                 day?: string;
@@ -1089,14 +1138,19 @@ export interface components {
                 key?: string;
                 /** @description The name of the key. */
                 name?: string;
+                /** @description The id of an end user. */
+                end_user?: string;
                 /** @description Generations that ended. */
                 generations: number;
                 succeeded: number;
                 failed: number;
                 /** @description Sum of the charges. */
                 charged_usd: number;
-                median_wait_s: number | null;
+                median_wait_s?: number | null;
             }[];
+            /** @description By end user only: another page may follow. */
+            has_more?: boolean;
+            next?: string | null;
         };
         LedgerEntry: {
             /** @description Numbers the transfers of the account without a gap. */
@@ -1133,6 +1187,41 @@ export interface components {
             has_more: boolean;
             next: string | null;
         };
+        EndUserLimit: {
+            limit_usd: number | null;
+            /**
+             * @description UTC day, week from Monday, month, or in total, which never resets.
+             * @enum {string}
+             */
+            window?: "day" | "week" | "month" | "total";
+        };
+        EndUser: {
+            /** @description As in the header `Genrouter-End-User`. */
+            id: string;
+            /** @constant */
+            object: "end_user";
+            limit_usd: number | null;
+            window: ("day" | "week" | "month" | "total") | null;
+            /** @description Spent or held by generations submitted in the window; without a limit, by all generations. */
+            spent_usd: number;
+            /** @description The part of `spent_usd` that is held for generations in progress. */
+            held_usd: number;
+            left_usd: number | null;
+            resets_at: string | null;
+            /**
+             * Format: date-time
+             * @description UTC; when the account first named the end user.
+             */
+            created_at: string;
+        };
+        EndUserList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["EndUser"][];
+            /** @description Another page may follow. */
+            has_more: boolean;
+            next: string | null;
+        };
         NewWebhookEndpoint: {
             /** @description A public https URL on port 443. It is checked again at every try, and redirects are not followed. */
             url: string;
@@ -1141,7 +1230,7 @@ export interface components {
              *       "*"
              *     ]
              */
-            events?: ("generation.running" | "generation.succeeded" | "generation.failed" | "purchase.completed" | "*")[];
+            events?: ("generation.running" | "generation.succeeded" | "generation.failed" | "credits.low" | "purchase.completed" | "*")[];
             /** @description For the account only. */
             description?: string;
             /** @description A disabled endpoint gets no new events. Pending deliveries continue when it is enabled. */
@@ -1150,7 +1239,7 @@ export interface components {
         ChangedWebhookEndpoint: {
             /** @description A public https URL on port 443. It is checked again at every try, and redirects are not followed. */
             url?: string;
-            events?: ("generation.running" | "generation.succeeded" | "generation.failed" | "purchase.completed" | "*")[];
+            events?: ("generation.running" | "generation.succeeded" | "generation.failed" | "credits.low" | "purchase.completed" | "*")[];
             /** @description For the account only. */
             description?: string;
             /** @description A disabled endpoint gets no new events. Pending deliveries continue when it is enabled. */
@@ -1169,7 +1258,7 @@ export interface components {
             object: "webhook_endpoint";
             /** @description A public https URL on port 443. It is checked again at every try, and redirects are not followed. */
             url: string;
-            events: ("generation.running" | "generation.succeeded" | "generation.failed" | "purchase.completed" | "*")[];
+            events: ("generation.running" | "generation.succeeded" | "generation.failed" | "credits.low" | "purchase.completed" | "*")[];
             /** @description For the account only. */
             description: string;
             /** @description A disabled endpoint gets no new events. Pending deliveries continue when it is enabled. */
@@ -1216,7 +1305,7 @@ export interface components {
              * @description Event type.
              * @enum {string}
              */
-            type: "generation.running" | "generation.succeeded" | "generation.failed" | "purchase.completed" | "webhook.test";
+            type: "generation.running" | "generation.succeeded" | "generation.failed" | "credits.low" | "purchase.completed" | "webhook.test";
             generation: string | null;
             /** @description Rises with each event about the same object. */
             sequence: number;
@@ -1282,6 +1371,17 @@ export interface components {
             data: components["schemas"]["Generation"];
         } | {
             /** @enum {string} */
+            type: "credits.low";
+            /**
+             * Format: date-time
+             * @description When the event became true.
+             */
+            timestamp: string;
+            /** @description Rises with each event about the same object. */
+            sequence: number;
+            data: components["schemas"]["Balance"];
+        } | {
+            /** @enum {string} */
             type: "purchase.completed";
             /**
              * Format: date-time
@@ -1308,6 +1408,8 @@ export interface components {
         Limit: number;
         /** @description `next` of the previous page; absent: the newest entries. */
         After: string;
+        /** @description The end user's id, percent-encoded. */
+        EndUserId: string;
         /** @description The generation's id. */
         Id: string;
         /** @description The model's id. */
@@ -1320,7 +1422,7 @@ export interface components {
         IdempotencyKey: string;
         /** @description A JSON object in ASCII of at most 4,096 bytes, with at most 16 members. Names have 1 to 40 characters, and values are strings of at most 500. Responses return it as `metadata`. */
         Metadata: string;
-        /** @description The end user for whom the generation is made. Responses return it as `end_user`. */
+        /** @description The end user for whom the generation is made. Responses return it as `end_user`, its limit applies, and usage counts it. */
         EndUser: string;
         /** @description `wait=30` lets the response wait until the generation has ended, at most for this number of seconds and 60. The status stays the same. `Preference-Applied` is absent if the response did not wait because the account has 100 waiting requests or the service stops. */
         Prefer: string;
@@ -1675,7 +1777,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description A JSON object in ASCII of at most 4,096 bytes, with at most 16 members. Names have 1 to 40 characters, and values are strings of at most 500. Responses return it as `metadata`. */
                 "Genrouter-Metadata"?: components["parameters"]["Metadata"];
-                /** @description The end user for whom the generation is made. Responses return it as `end_user`. */
+                /** @description The end user for whom the generation is made. Responses return it as `end_user`, its limit applies, and usage counts it. */
                 "Genrouter-End-User"?: components["parameters"]["EndUser"];
                 /** @description A public https URL that receives the events of this generation, signed with the default secret of the account. It is no part of the request that an Idempotency-Key identifies. */
                 "Genrouter-Webhook"?: components["parameters"]["Webhook"];
@@ -1751,7 +1853,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_credits`: The available balance, or what the key may still spend, does not cover the reserve, or a debt is open. */
+            /** @description `insufficient_credits`: The available balance, or what the key or the end user may still spend, does not cover the reserve, or a debt is open. */
             402: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2994,7 +3096,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_credits`: The available balance, or what the key may still spend, does not cover the reserve, or a debt is open. */
+            /** @description `insufficient_credits`: The available balance, or what the key or the end user may still spend, does not cover the reserve, or a debt is open. */
             402: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3686,7 +3788,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_credits`: The available balance, or what the key may still spend, does not cover the reserve, or a debt is open. */
+            /** @description `insufficient_credits`: The available balance, or what the key or the end user may still spend, does not cover the reserve, or a debt is open. */
             402: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6851,7 +6953,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_credits`: The available balance, or what the key may still spend, does not cover the reserve, or a debt is open. */
+            /** @description `insufficient_credits`: The available balance, or what the key or the end user may still spend, does not cover the reserve, or a debt is open. */
             402: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7406,7 +7508,11 @@ export interface operations {
                 /** @description Last day, by default today. */
                 to?: string;
                 /** @description The grouping. */
-                group_by?: "day" | "model" | "key";
+                group_by?: "day" | "model" | "key" | "end_user";
+                /** @description Number of items; with `group_by=end_user` only. */
+                limit?: number;
+                /** @description `next` of the previous page; with `group_by=end_user` only. */
+                after?: string;
             };
             header?: {
                 /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
@@ -7901,6 +8007,551 @@ export interface operations {
                 };
             };
             /** @description `rate_limited`: Too many requests in the same second from one account. `concurrency_limit`: The account, or the service, has too many event streams. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `server_error`: A fault of the service; safe to retry with the same Idempotency-Key. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `restarting`: The service is starting or draining. `busy`: The service is overloaded, its disk is full, or no sandbox process is free. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listEndUsers: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of entries. */
+                limit?: components["parameters"]["Limit"];
+                /** @description `next` of the previous page; absent: the newest entries. */
+                after?: components["parameters"]["After"];
+            };
+            header?: {
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndUserList"];
+                };
+            };
+            /** @description `invalid_request`: A member of the query is unknown or has an invalid value. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: The API key is missing or invalid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `account_disabled`: The account is paused. `generation_not_enabled`: The key has spend limits or a model allowlist. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_request`: The path does not support the method; `Allow` lists the supported methods. */
+            405: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Allow: components["headers"]["Allow"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in the same second from one account. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `server_error`: A fault of the service; safe to retry with the same Idempotency-Key. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `restarting`: The service is starting or draining. `busy`: The service is overloaded, its disk is full, or no sandbox process is free. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    readEndUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /** @description The end user's id, percent-encoded. */
+                id: components["parameters"]["EndUserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The end user. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndUser"];
+                };
+            };
+            /** @description `invalid_request`: A member of the query is unknown or has an invalid value. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: The API key is missing or invalid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `account_disabled`: The account is paused. `generation_not_enabled`: The key has spend limits or a model allowlist. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`: No end user with this id on the account. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_request`: The path does not support the method; `Allow` lists the supported methods. */
+            405: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Allow: components["headers"]["Allow"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in the same second from one account. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `server_error`: A fault of the service; safe to retry with the same Idempotency-Key. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `restarting`: The service is starting or draining. `busy`: The service is overloaded, its disk is full, or no sandbox process is free. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    setEndUserLimit: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /** @description The end user's id, percent-encoded. */
+                id: components["parameters"]["EndUserId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EndUserLimit"];
+            };
+        };
+        responses: {
+            /** @description The end user with its limit. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndUser"];
+                };
+            };
+            /** @description `invalid_request`: The id or a field of the body is wrong; the message names it and what is allowed. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: The API key is missing or invalid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `account_disabled`: The account is paused. `generation_not_enabled`: The key cannot generate, or has spend limits or a model allowlist. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`: No end user with this id on the account. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_request`: The path does not support the method; `Allow` lists the supported methods. */
+            405: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Allow: components["headers"]["Allow"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: The body is over 1 MB (1,048,576 bytes), or a file is over limits.upload_bytes. */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in the same second from one account. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `server_error`: A fault of the service; safe to retry with the same Idempotency-Key. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `restarting`: The service is starting or draining. `busy`: The service is overloaded, its disk is full, or no sandbox process is free. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    removeEndUserLimit: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /** @description The end user's id, percent-encoded. */
+                id: components["parameters"]["EndUserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The end user without a limit. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndUser"];
+                };
+            };
+            /** @description `unauthorized`: The API key is missing or invalid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `account_disabled`: The account is paused. `generation_not_enabled`: The key cannot generate, or has spend limits or a model allowlist. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`: No end user with this id on the account. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_request`: The path does not support the method; `Allow` lists the supported methods. */
+            405: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Allow: components["headers"]["Allow"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in the same second from one account. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -19,6 +19,7 @@ import {
   uploadFile,
 } from "./uploads.ts";
 
+export type { EndUser, EndUserFilter, EndUserLimit, EndUsers } from "./end-users.ts";
 export { type ErrorCode, type Generation, GenerationFailed, GenrouterError, StillRunning } from "./errors.ts";
 export type { AccountEvent, EventsOptions, GenerationEvent, ListenOptions, WebhookEvent } from "./events.ts";
 export type { SavedFile } from "./files.ts";
@@ -50,6 +51,8 @@ export type Order = {
 export type SubmitOptions = CallOptions & {
   /** Default: a new random key. With the same key, another process may repeat the call without a second generation. */
   idempotencyKey?: string | undefined;
+  /** The end user for whom the generation is made, 1 to 120 characters. Its limit applies. */
+  endUser?: string | undefined;
 };
 export type WaitOptions = CallOptions & {
   /** Called for every change, including the first and the last state. */
@@ -117,6 +120,9 @@ const POLL_GROWTH = 1.3;
 /** The duration of a download is practically unlimited; the writer detects stalled connections. */
 const MAX_DOWNLOAD_MS = 24 * 3_600_000;
 
+/** The bytes of a text as the characters of a header value, which cannot have others. */
+const headerText = (text: string): string => String.fromCharCode(...new TextEncoder().encode(text));
+
 const isOver = ({ status }: Generation): boolean => status === "succeeded" || status === "failed";
 const wireOf = ({ model, input, maxCostUsd, maxWaitS }: Order): Schemas["GenerationRequest"] => ({
   model,
@@ -155,8 +161,14 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
   const pathOf = (id: string) => `${base}/v1/generations/${encodeURIComponent(id)}`;
   const fileAt = (id: string) => `${base}/v1/files/${encodeURIComponent(id)}`;
 
-  const submit: Client["submit"] = async (order, { idempotencyKey = crypto.randomUUID(), signal, tries, onRetry } = {}) => {
-    const headers = { ...bearer(), "content-type": "application/json", "idempotency-key": idempotencyKey };
+  const submit: Client["submit"] = async (
+    order,
+    { idempotencyKey = crypto.randomUUID(), endUser, signal, tries, onRetry } = {},
+  ) => {
+    const headers = {
+      ...{ ...bearer(), "content-type": "application/json", "idempotency-key": idempotencyKey },
+      ...(endUser === undefined ? {} : { "genrouter-end-user": headerText(endUser) }),
+    };
     const init = { method: "POST", headers, body: JSON.stringify(wireOf(order)) };
     try {
       return await sendRequest(world, { url: `${base}/v1/generations`, init, signal, tries, onRetry }, asJson<Generation>);

@@ -1,5 +1,6 @@
-// Reads of the client: single models, quotes, generations, balance, usage and ledger.
+// Reads of the client: single models, quotes, generations, balance, usage, ledger and end users.
 import type { components, operations } from "./api.ts";
+import { createEndUsers, type EndUser, type EndUsers } from "./end-users.ts";
 import type { Generation } from "./errors.ts";
 import { asJson, type CallOptions, type ClientEnvironment, sendRequest } from "./request.ts";
 
@@ -23,10 +24,11 @@ export type Reading = {
   list(filter?: GenerationFilter, options?: CallOptions): AsyncGenerator<Generation, void, undefined>;
   /** Returns the balance of the account and the limits of the key. */
   balance(options?: CallOptions): Promise<Balance>;
-  /** Returns the usage by day, model or key. */
+  /** Returns the usage by day, model, key or end user. By end user it is one page. */
   usage(query?: UsageQuery, options?: CallOptions): Promise<Usage>;
   /** Transfers of the account, newest first. Each page is requested when the iteration reaches it. */
   ledger(filter?: LedgerFilter, options?: CallOptions): AsyncGenerator<LedgerEntry, void, undefined>;
+  endUsers: EndUsers;
 };
 
 type Page<Item> = { data: Item[]; next: string | null };
@@ -62,5 +64,6 @@ export const createReading = (world: ClientEnvironment, base: string, bearer: ()
     balance: async (options = {}) => read<Balance>("balance", {}, bearer(), options),
     usage: async (query = {}, options = {}) => read<Usage>("usage", query, bearer(), options),
     ledger: (filter = {}, options = {}) => each<LedgerEntry>("ledger", filter, options),
+    endUsers: createEndUsers(world, base, bearer, (filter = {}, options = {}) => each<EndUser>("end_users", filter, options)),
   };
 };

@@ -13,7 +13,7 @@ import { type WithPrincipal, withPrincipal } from "./principal.ts";
 import { createProviderAdmin, type ProviderAdmin, type ProviderAdminDeps } from "./providers.ts";
 import { idFor } from "./request-reference.ts";
 import { createRouteTrials, type RouteTrials } from "./route-trial.ts";
-import { createUserAdmin, type UserAdmin } from "./users.ts";
+import { createUserAdmin, type UserAdmin, type UserAdminDeps } from "./users.ts";
 
 export type CreatedAccount = { id: string; name: string; availableCredits: Credits };
 /** `transferredCredits`: credits that the command transferred; 0 if its reference had been used before. */
@@ -70,6 +70,8 @@ export type AdminServiceDeps = {
   /** Passes a decision to the actor host of a generation; null if no service runs. */
   decide: Decide | null;
   isReachable?: GenerationAdminDeps["isReachable"];
+  /** Called with each link that was made for a known address; absent: nothing is mailed. */
+  linkMade?: UserAdminDeps["linkMade"];
 } & Omit<ProviderAdminDeps, "post" | "clock" | "kept" | "nodes">;
 
 /** More than any operator leaves undecided. */
@@ -94,6 +96,7 @@ const openMethods = ({
   submit,
   decide,
   isReachable,
+  linkMade = () => undefined,
   by,
   ...providerDeps
 }: AdminServiceDeps & { by: Principal | null }): Methods => {
@@ -121,7 +124,7 @@ const openMethods = ({
 
   const admin: Omit<Methods, keyof RouteTrials> = {
     ...createProviderAdmin({ ...providerDeps, post, clock, kept: () => reads.providerKeys(), nodes: reads.nodes }),
-    ...createUserAdmin({ reads, post, clock }),
+    ...createUserAdmin({ reads, post, clock, linkMade }),
     ...createGenerationAdmin({ reads, post, decide, isReachable, by, clock }),
     createAccount: async ({ reference, name, creditCredits }) => {
       const id = idFor("acc", reference);

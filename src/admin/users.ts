@@ -34,9 +34,15 @@ const MINUTE_MS = 60_000;
 const VALID_MS = { setup: 30 * MINUTE_MS, invite: 7 * 1440 * MINUTE_MS, reset: 1440 * MINUTE_MS } as const;
 const PATHS = { setup: "/console/setup", invite: "/console/join", reset: "/console/reset" } as const;
 
-type Parts = { reads: StoreReads; post: (mutation: AdminMutation) => Promise<AdminResult>; clock: Clock };
+export type UserAdminDeps = {
+  reads: StoreReads;
+  post: (mutation: AdminMutation) => Promise<AdminResult>;
+  clock: Clock;
+  /** Called with each link that was made for a known address. */
+  linkMade: (link: { kind: "invite" | "reset"; email: string; path: string; expiresAtMs: number }) => void;
+};
 
-export const createUserAdmin = ({ reads, post, clock }: Parts): UserAdmin => {
+export const createUserAdmin = ({ reads, post, clock, linkMade }: UserAdminDeps): UserAdmin => {
   const userOf = async (named: string): Promise<UserRow> => {
     const email = readEmail(named);
     const found = (await reads.users()).find((user) => user.id === named || user.email === email);
@@ -91,7 +97,9 @@ export const createUserAdmin = ({ reads, post, clock }: Parts): UserAdmin => {
           fix: "genrouter accounts list prints the valid ids",
           code: "not_found",
         });
-      return link("invite", { role, email, accountSeq: account?.seq ?? null, accountName });
+      const made = await link("invite", { role, email, accountSeq: account?.seq ?? null, accountName });
+      linkMade({ kind: "invite", ...made, email });
+      return made;
     },
     withdrawInvitation: async ({ id }) => {
       requireDone(await post({ mutation: "withdraw-invitation", invitationId: id, atMs: clock.nowMs() }));
@@ -105,6 +113,7 @@ export const createUserAdmin = ({ reads, post, clock }: Parts): UserAdmin => {
     resetUser: async ({ user }) => {
       const { id, email, role } = await userOf(user);
       const made = await link("reset", { role, userId: id });
+      linkMade({ kind: "reset", ...made, email });
       return { ...made, email };
     },
     setUpLink: () => link("setup", { role: "operator" }),

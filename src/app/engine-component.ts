@@ -15,7 +15,7 @@ import type { Components, ComponentsDeps } from "./service-types.ts";
 import type { InputFiles } from "./upload-components.ts";
 
 /** Caches and queues outside the engine that committed mutations change, those of callers and users also on other nodes. */
-export type CallerCaches = Pick<EngineDeps, "callersChanged" | "usersChanged" | "webhooksChanged">;
+export type CallerCaches = Pick<EngineDeps, "callersChanged" | "usersChanged" | "webhooksChanged" | "balanceFell">;
 
 export type EngineComponent = Pick<Components, "rekeyed" | "rekeyedAll"> & {
   engine: Engine;
@@ -125,6 +125,7 @@ export const createEngineComponent = async (
     callersChanged: () => parts.caches.target().callersChanged(),
     usersChanged: () => parts.caches.target().usersChanged(),
     webhooksChanged: (mutation, outcome) => parts.caches.target().webhooksChanged(mutation, outcome),
+    balanceFell: (lowBalance) => parts.caches.target().balanceFell(lowBalance),
   });
   engineConnection.connect(engine);
   // Work that waits for the lease is stopped with it, because an unavailable store must not delay the exit.

@@ -44,7 +44,7 @@ export type HttpComponents = Pick<
 export type HttpParts = EngineComponent &
   Pick<ErasureComponent, "erase"> &
   ProviderComponents &
-  LinkComponents & { inputFiles: InputFiles } & Pick<Components, "admin"> & {
+  LinkComponents & { inputFiles: InputFiles } & Pick<Components, "admin" | "notifications"> & {
     address: ServiceAddress;
     caches: Connection<CallerCaches>;
     mode: Mode;
@@ -177,6 +177,7 @@ const createHttp = (deps: ComponentsDeps, parts: CommonParts, served: ServedPart
     reads: { ...store, recent: engine.records.recent, generationById: engine.records.find },
     cursors: parts.cursors,
     rollUpUsage,
+    setEndUserLimit: engine.ledger.post,
     submit: engine.submit,
     cancel: engine.cancel,
     erase: parts.erase,
@@ -280,6 +281,10 @@ export const createHttpComponents = (list: ComponentList, deps: ComponentsDeps, 
     callersChanged: http.callersChanged,
     usersChanged: sessions.forget,
     webhooksChanged: webhooks.webhooks.committed,
+    balanceFell: (lowBalance) => {
+      webhooks.webhooks.add(lowBalance.deliveries);
+      parts.notifications.balanceFell(lowBalance);
+    },
   });
   const upkeep = createMaintenance({ reads: store, post, clock, log, keys: http.keyUse, rollUpUsage });
   const beginDrain = addHttp(list, deps, parts, { http, inspector, closing });

@@ -3,6 +3,7 @@
 import { requireStripeSettings } from "../billing/validate-config.ts";
 import { BadSetting, type Settings } from "../config/schema.ts";
 import { requireBucket } from "../files/create-storage.ts";
+import { requireMailSettings } from "../mail/validate-config.ts";
 import { readAllowed } from "../media/host-allowlist.ts";
 import { catalogueOf, dialectsOf, requireKnownProviders } from "../routing/load-catalogue.ts";
 import { requireNoBackupDir } from "../store/create-store.ts";
@@ -53,5 +54,6 @@ export const startChecks = (
   () => requireBucket(settings, settings.store.url !== ""),
   () => requireNoBackupDir(settings),
   () => requireStripeSettings(settings, mode),
+  () => requireMailSettings(settings),
   () => void catalogueOf(settings, mode === "test"),
 ];

@@ -16,6 +16,7 @@ import { createErasureComponent } from "./erasure-component.ts";
 import { createFileSweeper } from "./file-sweeper.ts";
 import { createHttpComponents } from "./http-components.ts";
 import { createLinkComponents } from "./link-components.ts";
+import { createMailComponent } from "./mail-component.ts";
 import { createPeriodicWork } from "./periodic-work.ts";
 import { startChecks } from "./preflight-checks.ts";
 import { createProviderComponents } from "./provider-components.ts";
@@ -31,12 +32,14 @@ import { drainWebhooks } from "./webhook-component.ts";
 /** Exit code after an unknown commit outcome; recovery decides after the restart. */
 const EXIT_UNKNOWN_OUTCOME = 70;
 
-type AdminParts = EngineComponent & Pick<Components, "providers"> & { mode: Mode };
+type AdminParts = EngineComponent & Pick<Components, "providers" | "notifications"> & { mode: Mode };
 
 /** Creates the function that loads and creates the admin service. */
-const createAdmin = ({ store, clock, vault, inventory }: ComponentsDeps, { engine, rekeyed, providers, mode }: AdminParts) => {
+const createAdmin = ({ store, clock, vault, inventory }: ComponentsDeps, parts: AdminParts) => {
+  const { engine, rekeyed, providers, mode } = parts;
   const { post, submit, decide, isReachable } = engine;
-  const deps = { reads: store, post, mode, clock, submit, decide, isReachable };
+  const { linkMade } = parts.notifications;
+  const deps = { reads: store, post, mode, clock, submit, decide, isReachable, linkMade };
   return async (): Promise<AdminService> => {
     const { createAdminService } = await import("../admin/admin-service.ts");
     return createAdminService({ ...deps, inventory, vault, rekeyed, providers: () => Promise.resolve(providers) });
@@ -58,10 +61,11 @@ export const createComponents = async (list: ComponentList, deps: ComponentsDeps
   const engineComponent = await createEngineComponent(list, deps, parts);
   const { engine, membership, rekeyed, rekeyedAll } = engineComponent;
   const { leaseKeeper } = membership;
-  const admin = createAdmin(deps, { ...engineComponent, providers, mode });
+  const notifications = createMailComponent(list, deps, address);
+  const admin = createAdmin(deps, { ...engineComponent, providers, mode, notifications });
   const erasure = await createErasureComponent(deps, engine);
   // From here on nothing waits, because the engine already reports to the caches.
-  const served = createHttpComponents(list, deps, { ...parts, ...engineComponent, admin, erase: erasure.erase });
+  const served = createHttpComponents(list, deps, { ...parts, ...engineComponent, admin, notifications, erase: erasure.erase });
   const { files, spool, outcomes, copies, uploads, uploadParts } = storage;
   // One node of a cluster does it for all.
   const isFirst = () => leaseKeeper?.isFirst() ?? true;
@@ -76,6 +80,7 @@ export const createComponents = async (list: ComponentList, deps: ComponentsDeps
     sweep,
     eraseExpired: erasure.eraseExpired,
     admin,
+    notifications,
     providers,
     rekeyed,
     rekeyedAll,
@@ -128,6 +133,7 @@ const createService = ({ config, stored, components, inventory, drain, ended }: 
     post: components.post,
     submit: components.submit,
     decide: components.decide,
+    linkMade: components.notifications.linkMade,
     readiness: components.readiness,
     settings: config.settings,
     rollUpUsage: upkeep.rollUpUsage,

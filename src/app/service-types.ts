@@ -15,6 +15,8 @@ import type { Submit } from "../generations/submit.ts";
 import type { Http } from "../http/server.ts";
 import type { Inspector } from "../inspector/inspector.ts";
 import type { Log } from "../logging/events.ts";
+import type { Notifications } from "../mail/notifications.ts";
+import type { SmtpOptions } from "../mail/smtp.ts";
 import type { Dialects } from "../providers/dialect/load.ts";
 import type { Providers } from "../providers/port.ts";
 import type { CallTimes } from "../providers/providers.ts";
@@ -56,6 +58,8 @@ export type ComponentsDeps = Pick<EngineDeps, "stuck" | "takingUp" | "unknownOut
   media?: MediaComponentOptions;
   /** Overrides time limit, name lookup and certificate authority of webhook tries, set by tests only. */
   webhooks?: Partial<Pick<SendDeps, "timeoutMs" | "fetch">>;
+  /** Overrides time limit and certificate authority of mail, set by tests only. */
+  mail?: SmtpOptions;
   /** Cost of the hashes of console passwords, set by tests only. */
   passwordCost?: PasswordCost;
 };
@@ -76,6 +80,8 @@ export type Components = Omit<Engine, "rekeyed" | "drain" | "close" | "stop"> & 
   admin: () => Promise<AdminService>;
   /** Reads of the running service for operators. */
   operating: () => Promise<OperatorServiceDeps>;
+  /** Mails to users. */
+  notifications: Notifications;
   /** The purchase of credits. */
   checkout: Checkout;
   /** Delivery of webhooks. */
@@ -117,6 +123,8 @@ export type Service = {
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   submit: Submit;
   decide: Decide;
+  /** Mails the link of an invitation or a password reset. */
+  linkMade: Notifications["linkMade"];
   readiness: () => { ready: boolean; faults: string[] };
   /** Settings of the start or the last reload. */
   settings: () => Settings;

@@ -14,7 +14,8 @@ import type { Components, ComponentsDeps } from "./service-types.ts";
 export type WebhookComponents = { webhooks: WebhookDelivery; webhookService: WebhookService };
 
 type WebhookParts = Pick<EngineComponent, "engine"> &
-  LinkComponents & {
+  LinkComponents &
+  Pick<Components, "notifications"> & {
     mode: "test" | "live";
   };
 
@@ -30,7 +31,7 @@ const TRY_MS = 10_000;
 export const createWebhookComponent = (
   list: ComponentList,
   deps: ComponentsDeps,
-  { engine, links, webhookSecrets: secrets, mode }: WebhookParts,
+  { engine, links, webhookSecrets: secrets, mode, notifications }: WebhookParts,
 ): WebhookComponents => {
   const { settings, clock, log, store } = deps;
   const { post } = engine;
@@ -40,6 +41,7 @@ export const createWebhookComponent = (
     ...{ clock, log, reads: store, post, targets, node: store.node },
     recordOf: async (seq) => engine.records.newest(seq) ?? (await store.generationBySeq(seq)),
     resourceOf: createResourceOf(links),
+    endpointDisabled: notifications.endpointDisabled,
     timeoutMs: deps.webhooks?.timeoutMs ?? TRY_MS,
     ...(deps.webhooks?.fetch ? { fetch: deps.webhooks.fetch } : {}),
   });

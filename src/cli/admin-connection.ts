@@ -71,14 +71,17 @@ const adminOver = async (settings: Settings, store: Store): Promise<AdminService
 /**
  * Opens a shared database, to which this process temporarily connects as one more node. @throws DatabaseUnavailable, WrongSchema
  */
-const openShared = async ({ store: { url, prepared: prepare } }: Settings, birth: InitialSettings): Promise<Store> => {
+const openShared = async ({ store: { url, prepared: prepare }, credits }: Settings, birth: InitialSettings): Promise<Store> => {
   // The database is created only if `birth` allows it.
   if (birth === null)
     await (await import("../store/postgres/read-only-client.ts"))
       .openPostgresReads({ url, prepare })
       .then((reads) => reads.close());
   const { openPostgresStore } = await import("../store/postgres/client.ts");
-  return await openPostgresStore({ url, prepare, readers: 2, isVisit: true });
+  return await openPostgresStore({
+    ...{ url, prepare, readers: 2, isVisit: true },
+    lowBalanceCredits: credits.low_balance_alert_usd * 100,
+  });
 };
 
 /**
@@ -111,6 +114,7 @@ export const withAdminService = async <T>(
       const store = await openSqliteStore({
         dir,
         allowNetworkDisk,
+        lowBalanceCredits: settings.credits.low_balance_alert_usd * 100,
         ...(isNew && birth ? { mode: birth.create } : { requireExisting: true }),
       });
       try {

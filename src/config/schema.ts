@@ -3,6 +3,7 @@
 // load.ts reads the values.
 import { type Static, Type } from "@sinclair/typebox";
 import { ADDRESS, NETWORKS } from "./formats.ts";
+import { MailSettings } from "./mail-schema.ts";
 import { MediaSettings } from "./media-schema.ts";
 
 const flag = (initial: boolean, description: string) => Type.Boolean({ default: initial, description });
@@ -266,12 +267,13 @@ export const SettingsSchema = Type.Object(
           minimum: 0,
           maximum: 1_000_000,
           description:
-            "available balance in USD below which an account's users see a low-balance alert; 0: never. An account can set its own value",
+            "available balance in USD below which an account's users see a low-balance alert and its webhooks receive credits.low; 0: never. An account can set its own value",
         }),
       },
       { default: {}, additionalProperties: false },
     ),
     media: MediaSettings,
+    mail: MailSettings,
     webhooks: Type.Object(
       {
         allow: Type.String({

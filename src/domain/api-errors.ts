@@ -41,7 +41,7 @@ export const API_ERRORS = {
   },
   insufficient_credits: {
     status: 402,
-    when: "The available balance, or what the key may still spend, does not cover the reserve, or a debt is open.",
+    when: "The available balance, or what the key or the end user may still spend, does not cover the reserve, or a debt is open.",
   },
   already_ended: { status: 409, when: "The generation to cancel has ended otherwise." },
   not_ended: { status: 409, when: "The generation to delete has not ended." },

@@ -3,6 +3,8 @@
 // The ledger actor posts them and a store driver commits them.
 
 import type { Ordered } from "./delivery-check.ts";
+import type { EndUserWindow, SetEndUserLimit } from "./end-users.ts";
+import type { LowBalance } from "./low-balance.ts";
 import type { Decision } from "./operator-decision.ts";
 import type { PurchaseMutation, PurchaseResult } from "./purchase-mutations.ts";
 import type { ApplyTransition, AttemptChange, TransitionResult } from "./transition.ts";
@@ -65,7 +67,8 @@ export type AdmitGeneration = {
   webhookUrl?: string;
 };
 export type AdmitResult =
-  | { kind: "admitted"; record: GenerationRecord }
+  /** `lowBalance`: the hold made the balance low. */
+  | { kind: "admitted"; record: GenerationRecord; lowBalance?: LowBalance }
   | { kind: "replayed"; record: GenerationRecord }
   | { kind: "idempotency_conflict" }
   | { kind: "concurrency_limit" }
@@ -78,6 +81,15 @@ export type AdmitResult =
    * reported.
    */
   | { kind: "key_limit"; window: KeyWindow; limitCredits: Credits; leftCredits: Credits; resetsAtMs: number }
+  /** The remaining limit of the end user does not cover the hold. `resetsAtMs` null: never. */
+  | {
+      kind: "end_user_limit";
+      endUser: string;
+      window: EndUserWindow;
+      limitCredits: Credits;
+      leftCredits: Credits;
+      resetsAtMs: number | null;
+    }
   /** An account with a debt cannot place holds. */
   | { kind: "owed"; owedCredits: Credits }
   | { kind: "insufficient_credits"; availableCredits: Credits }
@@ -228,15 +240,24 @@ export type AdminMutation = { by?: Principal; atMs?: number } & (
   | Heartbeat
   | RecordRecovery
   | SettleRestored
+  | SetEndUserLimit
   | UserMutation
   | WebhookMutation
 );
 export type AdminResult =
   /**
    * `credits`: credits that were actually transferred. `of`: id of the key that was used from a network for the first time.
-   * `count`: number of changed rows. `delivery`: a delivery that was added to the outbox.
+   * `count`: number of changed rows. `delivery`: a delivery that was added to the outbox. `lowBalance`: the balance became low.
    */
-  | { kind: "done"; seq?: number; credits?: Credits; of?: string; count?: number; delivery?: PendingDelivery }
+  | {
+      kind: "done";
+      seq?: number;
+      credits?: Credits;
+      of?: string;
+      count?: number;
+      delivery?: PendingDelivery;
+      lowBalance?: LowBalance;
+    }
   /** Nothing was written; `reason` is a sentence for the operator. */
   | { kind: "refused"; reason: string };
 

@@ -1,5 +1,6 @@
 // Types of purchases, refunds and disputes, and the mutations that write them.
 
+import type { LowBalance } from "./low-balance.ts";
 import type { Principal } from "./mutations.ts";
 import type { Credits } from "./types.ts";
 import type { PendingDelivery } from "./webhooks.ts";
@@ -111,7 +112,7 @@ export type UndecidedReversal = {
   boughtCredits: Credits;
   reversedCredits: Credits;
 };
-/** Sets the available balance below which the users of an account are notified; null: the default of the service. */
+/** Sets the available balance below which an account is notified; null: the default of the service. */
 export type SetLowBalanceAlert = {
   mutation: "set-low-balance";
   accountSeq: number;
@@ -141,6 +142,8 @@ export type PurchaseResult =
       undecided?: number;
       /** What was added to the outbox of webhooks; absent: nothing. */
       deliveries?: readonly PendingDelivery[];
+      /** The balance became low. */
+      lowBalance?: LowBalance;
     }
   /** Nothing was written; `reason` is a sentence for the operator. */
   | { kind: "refused"; reason: string };

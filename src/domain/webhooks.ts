@@ -2,8 +2,17 @@
 import type { Credits, JsonObject } from "./types.ts";
 
 /** Event types that an endpoint can subscribe to. */
-export const WEBHOOK_EVENTS = ["generation.running", "generation.succeeded", "generation.failed", "purchase.completed"] as const;
+export const WEBHOOK_EVENTS = [
+  "generation.running",
+  "generation.succeeded",
+  "generation.failed",
+  "credits.low",
+  "purchase.completed",
+] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
+/** Event types of the stream of an account, which is read from its transfers. They do not contain the threshold of a low balance. */
+export const STREAM_EVENTS = ["generation.running", "generation.succeeded", "generation.failed", "purchase.completed"] as const;
+export type StreamEvent = (typeof STREAM_EVENTS)[number];
 /** `webhook.test`: sent on request of the account, to one endpoint. */
 export type DeliveryType = WebhookEvent | "webhook.test";
 

@@ -4,7 +4,7 @@
 // in its order, exactly once. The start of a generation is no transfer; it is sent before the end at the latest, and a client
 // resumes after it by its time.
 import type { Caller } from "../domain/types.ts";
-import { purchaseData, type WebhookEvent } from "../domain/webhooks.ts";
+import { purchaseData, type StreamEvent } from "../domain/webhooks.ts";
 import type { StoreReads, TransferRow } from "../store/store.ts";
 import { bodyOf, eventIdOf } from "../webhooks/payload.ts";
 import { type GenerationEventsDeps, isEnd, readHistory } from "./generation-events.ts";
@@ -37,7 +37,7 @@ type Entry = Pick<TransferRow, "seq" | "chainSeq" | "kind" | "generationId">;
 /** An event to send about an object. `start`: set for the start of a generation. `transferNo`: of the transfer that is or follows it. */
 type Pending = {
   objectId: string;
-  type: WebhookEvent;
+  type: StreamEvent;
   sequence: number;
   atMs: number;
   data: string;
@@ -96,7 +96,7 @@ const inOrder = (starts: readonly Pending[], ends: readonly Pending[]): Pending[
 class AccountEvents {
   private readonly deps: AccountEventsDeps;
   private readonly account: Account;
-  private readonly types: ReadonlySet<WebhookEvent>;
+  private readonly types: ReadonlySet<StreamEvent>;
   private readonly wantsGenerations: boolean;
   /** Everything up to here was sent before this stream, or is not wanted. */
   private readonly from: Start;
@@ -111,7 +111,7 @@ class AccountEvents {
   constructor(
     deps: AccountEventsDeps,
     account: Account,
-    types: ReadonlySet<WebhookEvent>,
+    types: ReadonlySet<StreamEvent>,
     { position, from, known }: { position: Position; from: Start; known: readonly number[] },
   ) {
     this.deps = deps;
@@ -256,7 +256,7 @@ class AccountEvents {
 export const createAccountEvents = async (
   deps: AccountEventsDeps,
   account: Account,
-  types: ReadonlySet<WebhookEvent>,
+  types: ReadonlySet<StreamEvent>,
   position: Position | null,
 ): Promise<Pick<AccountEvents, "take" | "ping">> => {
   const { reads } = deps;

@@ -8,7 +8,7 @@ import type { Cursors } from "../domain/cursors.ts";
 import type { Mutation, MutationResult } from "../domain/mutations.ts";
 import type { ApplyTransition } from "../domain/transition.ts";
 import type { Caller, GenerationRecord } from "../domain/types.ts";
-import type { WebhookEvent } from "../domain/webhooks.ts";
+import type { StreamEvent } from "../domain/webhooks.ts";
 import type { CommitListener } from "../generations/post-commit.ts";
 import type { KeyRow, StoreReads } from "../store/store.ts";
 import { type AccountEventsDeps, createAccountEvents, MAX_BEHIND, newestTransferNo } from "./account-events.ts";
@@ -40,7 +40,7 @@ export type EventStreams = {
    */
   ofGeneration: (caller: Caller, generation: GenerationRecord, lastEventId: string | null) => Promise<Prepared | null>;
   /** The events of the account of these types after `lastEventId` (null: from now). @throws ApiError `invalid_request` */
-  ofAccount: (caller: Caller, types: ReadonlySet<WebhookEvent>, lastEventId: string | null) => Promise<Prepared>;
+  ofAccount: (caller: Caller, types: ReadonlySet<StreamEvent>, lastEventId: string | null) => Promise<Prepared>;
   /** Whether the key of the caller submitted a generation. */
   isOfKey: (caller: Caller, generation: GenerationRecord) => Promise<boolean>;
 };

@@ -1,6 +1,7 @@
 // Work after a commit: it updates caches and notifies listeners.
 import type { CircuitBreakers } from "../../actors/circuit-breaker/registry.ts";
 import type { Supervisor } from "../../actors/supervisor/supervisor.ts";
+import type { LowBalance } from "../domain/low-balance.ts";
 import type { Mutation, MutationResult } from "../domain/mutations.ts";
 import { isPurchaseMutation } from "../domain/purchase-mutations.ts";
 import type { Routes } from "../routing/route-table.ts";
@@ -24,6 +25,8 @@ export type PostCommitDeps = {
   usersChanged: () => void;
   /** Called for mutations of webhooks, and for steps that added deliveries to the outbox. */
   webhooksChanged: PostCommit;
+  /** Called when a balance has fallen below the threshold of its account. */
+  balanceFell: (lowBalance: LowBalance) => void;
   watch: CommitListener;
 };
 
@@ -105,6 +108,7 @@ export const createPostCommit = (deps: PostCommitDeps): PostCommit => {
   };
   return (mutation, outcome) => {
     follow(mutation, outcome);
+    if ("lowBalance" in outcome && outcome.lowBalance !== undefined) deps.balanceFell(outcome.lowBalance);
     if (watch.committed !== null) watch.committed(mutation, outcome);
   };
 };

@@ -201,6 +201,18 @@ const owing = (owedCredits: Credits): never =>
     `${usd(owedCredits)} of debt is open, because spent credits were reversed; add at least this amount before new submissions.`,
   );
 
+const overEndUserLimit = (
+  { endUser, window, limitCredits, leftCredits, resetsAtMs }: Extract<AdmitResult, { kind: "end_user_limit" }>,
+  reservedCredits: Credits,
+): never => {
+  const per = window === "total" ? "in total" : `a ${window}`;
+  const reset = resetsAtMs === null ? "" : `; it resets at ${isoTime(resetsAtMs)}`;
+  return refuse(
+    "insufficient_credits",
+    `The end user ${JSON.stringify(endUser)} may spend ${usd(limitCredits)} ${per}: ${usd(leftCredits)} is left and ${usd(reservedCredits)} must be${reset}. Raise the limit of this end user, or lower max_cost_usd.`,
+  );
+};
+
 const answer = (outcome: AdmitResult, reservedCredits: Credits): SubmitResult => {
   switch (outcome.kind) {
     case "admitted":
@@ -220,6 +232,8 @@ const answer = (outcome: AdmitResult, reservedCredits: Credits): SubmitResult =>
         "insufficient_credits",
         `This key may spend ${usd(outcome.limitCredits)} a ${outcome.window}: ${usd(outcome.leftCredits)} is left and ${usd(reservedCredits)} must be; it resets at ${isoTime(outcome.resetsAtMs)}. Wait, use another key, or lower max_cost_usd.`,
       );
+    case "end_user_limit":
+      return overEndUserLimit(outcome, reservedCredits);
     case "refused":
       throw new Error(`the store refused a submission: ${outcome.reason}`);
     case "owed":

@@ -1,5 +1,6 @@
 // Parses the headers that attach metadata and an end user to a generation.
 import { refuse } from "../domain/api-errors.ts";
+import { MAX_END_USER_CHARS } from "../domain/end-users.ts";
 import type { Json, Labels } from "../domain/types.ts";
 import { readHeader } from "./header-text.ts";
 
@@ -9,7 +10,6 @@ const BYTES_AT_MOST = 4_096;
 const MEMBERS_AT_MOST = 16;
 const NAME_AT_MOST = 40;
 const VALUE_AT_MOST = 500;
-const END_USER_AT_MOST = 120;
 
 const SHAPE = `a JSON object in ASCII with at most ${MEMBERS_AT_MOST} members: names of 1 to ${NAME_AT_MOST} characters, and strings of at most ${VALUE_AT_MOST} characters`;
 
@@ -50,8 +50,8 @@ const metadataOf = (raw: string): Record<string, string> => {
 /** @throws ApiError `invalid_request` */
 const endUserOf = (raw: string): string => {
   const name = readHeader(raw);
-  if (name === "" || lengthOf(name) > END_USER_AT_MOST)
-    refuse("invalid_request", `${END_USER}: must have 1 to ${END_USER_AT_MOST} characters.`);
+  if (name === "" || lengthOf(name) > MAX_END_USER_CHARS)
+    refuse("invalid_request", `${END_USER}: must have 1 to ${MAX_END_USER_CHARS} characters.`);
   return name;
 };
 

@@ -24,6 +24,7 @@ import { type BalanceReads, balance } from "./endpoints/balance.ts";
 import { cancellation } from "./endpoints/cancel.ts";
 import { content, storedResultsOf } from "./endpoints/content.ts";
 import { deletion } from "./endpoints/deletion.ts";
+import { deleteEndUserLimit, type EndUserDeps, listEndUsers, putEndUser, readEndUser } from "./endpoints/end-users.ts";
 import { accountEvents, generationEvents } from "./endpoints/events.ts";
 import { filePreflight, linkedFile } from "./endpoints/file-links.ts";
 import { createFile, deleteFile, fileContent, listFiles, readFile } from "./endpoints/files.ts";
@@ -70,9 +71,11 @@ export type HttpDeps = {
     RecentReads &
     BalanceReads &
     UsageDeps["reads"] &
-    LedgerDeps["reads"];
+    LedgerDeps["reads"] &
+    EndUserDeps["reads"];
   cursors: LedgerDeps["cursors"];
   rollUpUsage: UsageDeps["rollUpUsage"];
+  setEndUserLimit: EndUserDeps["setEndUserLimit"];
   submit: Submit;
   cancel: Cancel;
   erase: Erase;
@@ -113,7 +116,7 @@ export type HttpDeps = {
   storeOpen: () => boolean;
 };
 
-type Method = "GET" | "HEAD" | "POST" | "PATCH" | "DELETE" | "OPTIONS";
+type Method = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
 /** A path and its handlers by method. HEAD is answered wherever GET is, by the same handler unless it has its own; every other method is answered 405. */
 export type Route = { path: string; answers: Partial<Record<Method, Answer>> };
 
@@ -195,6 +198,15 @@ export const routesOf = (deps: HttpDeps, guard: KeyGuard, connections: Connectio
     { path: "/v1/balance", answers: { GET: guard.keyed("read", balance(deps)) } },
     { path: "/v1/usage", answers: { GET: guard.keyed("read", usage(deps)) } },
     { path: "/v1/ledger", answers: { GET: guard.keyed("read", ledger(deps)) } },
+    { path: "/v1/end_users", answers: { GET: guard.keyed("read", listEndUsers(deps)) } },
+    {
+      path: "/v1/end_users/:id",
+      answers: {
+        GET: guard.keyed("read", readEndUser(deps)),
+        PUT: guard.keyed("generate", putEndUser(deps)),
+        DELETE: guard.keyed("generate", deleteEndUserLimit(deps)),
+      },
+    },
     { path: "/models.json", answers: { GET: allModels, OPTIONS: answerPreflight } },
     { path: "/openapi.json", answers: { GET: document, OPTIONS: answerPreflight } },
     {

@@ -17,7 +17,7 @@ export const oneOf = (values: readonly string[], description: string) =>
   );
 export const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 export const dateTime = (description: string) => Type.String({ format: "date-time", description });
-const dollars = (description: string) => Type.Number({ minimum: 0, description });
+export const dollars = (description: string) => Type.Number({ minimum: 0, description });
 
 /** The envelope of §2.5. The content of `input` is validated against the model, not here. */
 export const GenerationRequest = Type.Object(
@@ -278,21 +278,26 @@ export const BalanceObject = Type.Object(
   { additionalProperties: false },
 );
 
-const usageSums = {
+const usageCounts = {
   generations: Type.Integer({ minimum: 0, description: "Generations that ended." }),
   succeeded: Type.Integer({ minimum: 0 }),
   failed: Type.Integer({ minimum: 0 }),
   charged_usd: dollars("Sum of the charges."),
-  median_wait_s: orNull(Type.Number({ minimum: 0, description: "Median time from submission to success, seconds." })),
 };
+const medianWait = orNull(
+  Type.Number({ minimum: 0, description: "Median time from submission to success, seconds. Not given by end user." }),
+);
 /** Usage of the account. */
 export const UsageObject = Type.Object(
   {
     object: Type.Literal("usage"),
     from: Type.String({ format: "date", description: "First day, UTC." }),
     to: Type.String({ format: "date", description: "Last day, UTC." }),
-    group_by: oneOf(["day", "model", "key"], "The grouping of `data`."),
-    total: Type.Object(usageSums, { additionalProperties: false }),
+    group_by: oneOf(["day", "model", "key", "end_user"], "The grouping of `data`."),
+    total: Type.Object(
+      { ...usageCounts, median_wait_s: medianWait },
+      { additionalProperties: false, description: "All generations of the account in the range, whatever the grouping." },
+    ),
     data: Type.Array(
       Type.Object(
         {
@@ -300,12 +305,19 @@ export const UsageObject = Type.Object(
           model: Type.Optional(Type.String()),
           key: Type.Optional(Type.String({ description: "The id of a key." })),
           name: Type.Optional(Type.String({ description: "The name of the key." })),
-          ...usageSums,
+          end_user: Type.Optional(Type.String({ description: "The id of an end user." })),
+          ...usageCounts,
+          median_wait_s: Type.Optional(medianWait),
         },
         { additionalProperties: false },
       ),
-      { description: "One item for each day of the range, or for each model or key with usage, by charge." },
+      {
+        description:
+          "One item for each day of the range, or for each model or key with usage, by charge. By end user one page, newest end user first.",
+      },
     ),
+    has_more: Type.Optional(Type.Boolean({ description: "By end user only: another page may follow." })),
+    next: Type.Optional(orNull(Type.String({ description: "By end user only: the `after` of the next page; null at the end." }))),
   },
   { additionalProperties: false },
 );

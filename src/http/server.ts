@@ -104,7 +104,7 @@ const entrance = (
 };
 
 /** Methods whose requests are logged above level `debug`. */
-const CHANGING = new Set(["POST", "PATCH", "DELETE"]);
+const CHANGING = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 /** The label of unknown paths in metrics and logs. */
 const NO_ROUTE = "/*";
 

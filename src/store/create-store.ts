@@ -43,9 +43,10 @@ export const openStore = async (settings: Settings, mode: Mode, log: Log): Promi
     });
   const { dir, network_disk: allowNetworkDisk } = settings.data;
   const { url, lease_s, prepared: prepare, read_connections: readers } = settings.store;
-  if (url === "") return await openSqliteStore({ dir, mode, allowNetworkDisk, migrated });
+  const lowBalanceCredits = settings.credits.low_balance_alert_usd * 100;
+  if (url === "") return await openSqliteStore({ dir, mode, allowNetworkDisk, migrated, lowBalanceCredits });
   // The PostgreSQL driver is not loaded with SQLite.
   const { openPostgresStore } = await import("./postgres/client.ts");
   const home = { dir, allowNetworkDisk };
-  return await openPostgresStore({ url, prepare, readers, mode, leaseMs: lease_s * 1000, home, migrated });
+  return await openPostgresStore({ url, prepare, readers, mode, leaseMs: lease_s * 1000, home, migrated, lowBalanceCredits });
 };

@@ -25,6 +25,7 @@ import type {
   TransferKind,
 } from "../domain/types.ts";
 import type { Node, NodeReads } from "./cluster-port.ts";
+import type { EndUserReads } from "./end-user-reads.ts";
 import type { ErasureReads } from "./erasure-reads.ts";
 import type { FileReads } from "./file-reads.ts";
 import type { PurchaseReads } from "./purchase-reads.ts";
@@ -217,7 +218,7 @@ export type ListedGeneration = { record: GenerationRecord; accountId: string; ke
 export type GenerationsStep = { found: ListedGeneration[]; examined: number; next: number | null };
 
 /** All reads of the store. Every method can be called while another process writes. */
-export interface StoreReads extends ErasureReads, FileReads, PurchaseReads, UploadReads, UserReads, WebhookReads {
+export interface StoreReads extends EndUserReads, ErasureReads, FileReads, PurchaseReads, UploadReads, UserReads, WebhookReads {
   /** Reads about the nodes of a shared store; null with a single writing process. */
   nodes: NodeReads | null;
   callerByKeyHash(hash: string): Promise<Caller | undefined>;

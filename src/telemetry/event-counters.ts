@@ -35,6 +35,9 @@ const COUNTED: ReadonlySet<EventName> = new Set<EventName>([
   "sign-in rejected",
   "webhook delivered",
   "webhook try failed",
+  "mail sent",
+  "mail try failed",
+  "mail failed",
 ]);
 /** Events that start a lasting fault, and events that end it. */
 const FAULTS: ReadonlyMap<EventName, readonly [fault: string, isActive: 0 | 1]> = new Map([
@@ -67,6 +70,7 @@ const beginAtZero = ({ count }: Registered): void => {
   for (const outcome of SIGN_INS) count("genrouter_sign_ins_total", { outcome }, 0);
   for (const result of ["replayed", "conflict"]) count("genrouter_idempotency_replays_total", { result }, 0);
   for (const result of ["delivered", "failed"]) count("genrouter_webhook_tries_total", { result }, 0);
+  for (const result of ["sent", "retried", "failed"]) count("genrouter_mails_total", { result }, 0);
   for (const name of ["genrouter_uploads_total", "genrouter_upload_bytes_total"] as const)
     for (const kind of MEDIA_KINDS) count(name, { kind }, 0);
   for (const source of ["topup", "adjust"]) count("genrouter_credits_added_total", { source }, 0);
@@ -162,6 +166,12 @@ export const createEventCounters = (registered: Registered): CountEvent => {
         return count("genrouter_webhook_tries_total", { result: "delivered" });
       case "webhook try failed":
         return count("genrouter_webhook_tries_total", { result: "failed" });
+      case "mail sent":
+        return count("genrouter_mails_total", { result: "sent" });
+      case "mail try failed":
+        return count("genrouter_mails_total", { result: "retried" });
+      case "mail failed":
+        return count("genrouter_mails_total", { result: "failed" });
       case "submission replayed":
         return count("genrouter_idempotency_replays_total", { result: "replayed" });
     }

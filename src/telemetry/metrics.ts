@@ -187,6 +187,11 @@ export const METRICS = {
     labels: ["result"],
     help: "Tries of webhook deliveries by result: delivered or failed.",
   },
+  genrouter_mails_total: {
+    type: "counter",
+    labels: ["result"],
+    help: "Tries of mails by result: sent, retried later, or failed and given up.",
+  },
   genrouter_webhook_delay_seconds: {
     type: "gauge",
     labels: [],

@@ -19,6 +19,8 @@ export type DeliveryDeps = Omit<SendDeps, "targetOf"> & {
   reads: WebhookReads;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   targets: Targets;
+  /** Called after a disabled endpoint was stored. */
+  endpointDisabled: (endpoint: { accountSeq: number; url: string; reason: string }) => void;
   /** Null if this process is the only writer. */
   node: Pick<Node, "takeOverWebhooks"> | null;
 };
@@ -26,6 +28,8 @@ export type DeliveryDeps = Omit<SendDeps, "targetOf"> & {
 export type WebhookDelivery = {
   /** Called after the commit of a mutation that changes endpoints, secrets or deliveries. */
   committed: (mutation: Mutation, outcome: MutationResult) => void;
+  /** Called after the commit of deliveries to the outbox. */
+  add: (deliveries: readonly PendingDelivery[]) => void;
   /** Sends what a former process left, in the background; repeated until the store answers. */
   begin: () => void;
   /** Takes over deliveries of ended nodes, and reads what other nodes changed. */
@@ -96,7 +100,9 @@ export const createWebhookDelivery = (deps: DeliveryDeps): WebhookDelivery => {
   const failed = logFault(log);
   const nameOf = async (delivery: PendingDelivery, reason: string): Promise<void> => {
     const [row] = (await reads.webhookEndpoints(delivery.accountSeq)).filter(({ seq }) => seq === delivery.endpointSeq);
-    if (row) log("webhook endpoint disabled", { account_id: row.accountId, webhook_endpoint_id: row.id, reason });
+    if (!row) return;
+    log("webhook endpoint disabled", { account_id: row.accountId, webhook_endpoint_id: row.id, reason });
+    deps.endpointDisabled({ accountSeq: row.accountSeq, url: row.url, reason });
   };
   const lanes = createWebhookLanes({
     clock,
@@ -132,10 +138,14 @@ export const createWebhookDelivery = (deps: DeliveryDeps): WebhookDelivery => {
     });
   };
 
+  const add: WebhookDelivery["add"] = (deliveries) => {
+    for (const delivery of deliveries) lanes.add(delivery);
+  };
+
   return {
+    add,
     committed: (mutation, outcome) => {
-      if (outcome.kind === "stepped" || outcome.kind === "purchase")
-        for (const delivery of outcome.deliveries ?? []) lanes.add(delivery);
+      if (outcome.kind === "stepped" || outcome.kind === "purchase") add(outcome.deliveries ?? []);
       if (outcome.kind !== "done") return;
       switch (mutation.mutation) {
         case "set-webhook-endpoint":

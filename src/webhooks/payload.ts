@@ -9,7 +9,10 @@ const PREFIX_CHARS = 4;
 export const eventIdOf = (objectId: string, sequence: number): string => `evt_${objectId.slice(PREFIX_CHARS)}_${sequence}`;
 
 /** The same for every try and every endpoint of an event, so that a receiver recognizes repeats. */
-export const eventId = ({ sequence, seq, data }: PendingDelivery, record: GenerationRecord | undefined): string => {
+export const eventId = (delivery: PendingDelivery, record: GenerationRecord | undefined): string => {
+  const { type, accountSeq, sequence, seq, data, createdAtMs } = delivery;
+  // A changed threshold can make a balance low twice after the same transfer.
+  if (type === "credits.low") return `evt_low_${accountSeq}_${sequence}_${createdAtMs.toString(36)}`;
   const id = record?.id ?? (JSON.parse(data ?? "{}") as { id?: string }).id;
   return id === undefined ? `evt_test_${seq}` : eventIdOf(id, sequence);
 };

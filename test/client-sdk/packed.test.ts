@@ -55,6 +55,7 @@ test("the package contains its modules, their types, a README and a licence, and
       "api",
       "client",
       "destinations",
+      "end-users",
       "errors",
       "events",
       "extensions",

@@ -75,3 +75,20 @@ test("rejects a list without a key before anything is sent", async () => {
   const { list } = createClient({ url: harness.url });
   expect(await faultOf(all(list()), GenrouterError)).toMatchObject({ code: "no_key" });
 });
+
+test("limits an end user, submits for it, and reads what it has spent", async () => {
+  const own = await harness.newTenant(10_000);
+  const { endUsers, submit, usage } = bedIn(harness, { key: own.key }).client;
+  const id = "Zo\u00eb/7";
+  expect(await endUsers.setLimit(id, { limitUsd: 50, window: "month" })).toMatchObject({ id, limit_usd: 50, spent_usd: 0 });
+  const submitted = await submit(PICTURES, { endUser: id });
+  expect(submitted.end_user).toBe(id);
+  const { cost_usd } = await harness.until(submitted.id, undefined, own.key);
+  expect(await endUsers.get(id)).toMatchObject({ spent_usd: cost_usd, held_usd: 0, left_usd: 50 - Number(cost_usd) });
+  expect((await usage({ group_by: "end_user" })).data).toMatchObject([{ end_user: id, charged_usd: cost_usd }]);
+  await endUsers.setLimit(id, { limitUsd: 0, window: "total" });
+  expect(await faultOf(submit(PICTURES, { endUser: id }), GenrouterError)).toMatchObject({ code: "insufficient_credits" });
+  await endUsers.setLimit("other", { limitUsd: 1, window: "day" });
+  expect((await all(endUsers.list({ limit: 1 }))).map((one) => one.id)).toEqual(["other", id]);
+  expect(await endUsers.removeLimit(id)).toMatchObject({ limit_usd: null, spent_usd: cost_usd });
+});

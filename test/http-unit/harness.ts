@@ -19,6 +19,7 @@ import type { Submit, SubmitRequest } from "../../src/generations/submit.ts";
 import { createHttpServer, type Http } from "../../src/http/server.ts";
 import type { EventFields, EventName } from "../../src/logging/events.ts";
 import { createCallbackUrls } from "../../src/providers/callback-urls.ts";
+import type { EndUserRow } from "../../src/store/end-user-reads.ts";
 import type { AccountRow, TransferRow } from "../../src/store/store.ts";
 import type { WebhookReads } from "../../src/store/webhook-reads.ts";
 import { readWebhookHosts } from "../../src/webhooks/hosts.ts";
@@ -44,6 +45,10 @@ const ACCOUNT: AccountRow = {
   ...{ seq: 1, id: "acc_1", name: "Ada", paused: false, createdAtMs: START_MS },
   ...{ availableCredits: 50, heldCredits: 45, chargedCredits: 0, owedCredits: 0 },
   ...{ inProgress: 1, burstPerS: null, inProgressLimit: null, promptRetentionS: null },
+};
+const END_USER: EndUserRow = {
+  ...{ seq: 1, name: "ada", limit: { window: "day", credits: 500 }, createdAtMs: 1_790_000_000_000 },
+  ...{ spentCredits: 120, heldCredits: 45 },
 };
 const TRANSFER: TransferRow = {
   ...{ seq: 1, accountId: "acc_1", chainSeq: 1, kind: "topup", credits: 95, from: "funding", to: "available" },
@@ -185,11 +190,15 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
       keys: async () => [],
       accounts: async () => [],
       usage: async () => [],
+      endUserUsage: async () => ({ rows: [{ ...END_USER, succeeded: 1, failed: 0, chargedCredits: 75 }], next: null }),
+      endUser: async (_accountSeq, name) => (name === END_USER.name ? END_USER : undefined),
+      endUsers: async () => [END_USER],
       transfers: async () => [TRANSFER],
       purchasesOfTransfers: async () => new Map(),
     },
     cursors: createCursors("ef".repeat(32)),
     rollUpUsage: async () => undefined,
+    setEndUserLimit: async () => ({ kind: "done" }),
     webhooks: createWebhookService({
       clock,
       reads: noReads,

@@ -235,6 +235,13 @@ const seen = async (harness: Harness): Promise<[path: string, method: string, re
   }
   await seeStreams(harness, see, [done.id, queued.id], [limited, null, paused]);
   await see("/v1/ledger", "/v1/ledger", { headers: { accept: "text/csv" } });
+  await see("/v1/usage", "/v1/usage?group_by=end_user&limit=1");
+  for (const query of ["", "?limit=1", "?after=unknown"]) await see("/v1/end_users", `/v1/end_users${query}`);
+  const endUser = "/v1/end_users/{id}";
+  for (const id of ["ada", "unknown", "%0A"])
+    for (const [method, body] of [["GET"], ["PUT", '{"limit_usd":5,"window":"day"}'], ["PUT", "{}"], ["DELETE"]] as const)
+      await see(endUser, endUser.replace("{id}", id), { method, ...(body === undefined ? {} : { body }) });
+  for (const key of [limited, null, paused]) await see(endUser, "/v1/end_users/ada", { key });
   for (const body of ['{"model":"m","input":{}}', '{"model":"unknown","input":{}}', "{"])
     await see("/v1/quotes", "/v1/quotes", { method: "POST", body, key: harness.addCaller({ scope: "read" }) });
   for (const body of ['{"model":"m","input":{}}', '{"model":"unknown","input":{}}', "{", "x".repeat(1_048_577)]) await post(body);

@@ -117,6 +117,59 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     killer: "limits",
   },
   {
+    name: "end-user-not-counted",
+    breaks: "The hold of an accepted submission does not count against the limit of its end user.",
+    standsFor: RACE,
+    patches: [
+      {
+        file: "src/store/sqlite/admit-generation.ts",
+        find: "    if (writes.endUserHold && endUserSeq !== null) endUsers.hold(endUserSeq, writes.endUserHold);\n",
+        put: "",
+      },
+    ],
+    killer: "ledger",
+  },
+  {
+    name: "end-user-not-given-back",
+    breaks: "The released part of a hold still counts against the limit of the end user.",
+    standsFor: "a failed generation costs nothing",
+    patches: [
+      {
+        file: "src/store/sqlite/end-users.ts",
+        find: "      takeBack.run(endUserSeq, submittedDay, releasedCredits, heldCredits);\n",
+        put: "",
+      },
+    ],
+    killer: "ledger",
+  },
+  {
+    name: "end-user-never-whole",
+    breaks: "The last credit of the limit of an end user cannot be spent.",
+    standsFor: RACE,
+    patches: [
+      {
+        file: "src/store/sql/end-users.ts",
+        find: "if (leftCredits >= reservedCredits)",
+        put: "if (leftCredits > reservedCredits)",
+      },
+    ],
+    killer: "ledger",
+  },
+  {
+    name: "end-user-known-too-long",
+    breaks: "A changed limit of an end user takes effect only after the next start.",
+    standsFor: "the writer reloads its cached end users when a limit changes",
+    patches: [{ file: "src/store/sql/end-users.ts", find: "    changed();\n", put: "" }],
+    killer: "ledger",
+  },
+  {
+    name: "end-user-of-a-rollback",
+    breaks: "An end user or a limit that was rolled back stays in memory.",
+    standsFor: "memory is never ahead of the disk",
+    patches: [{ file: "src/store/sqlite/batch.ts", find: "    endUsers.forget();\n", put: "" }],
+    killer: "ledger",
+  },
+  {
     name: "limit-of-weeks-from-sunday",
     breaks: "A week of a limit begins on a Sunday.",
     standsFor: "windows are days, weeks from Monday and months of UTC",

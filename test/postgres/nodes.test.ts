@@ -77,6 +77,37 @@ onPostgres("two nodes", () => {
     expect(kinds(await atBoth(nodes, mutations))).toEqual({ admitted: 5, key_limit: 25 });
   });
 
+  test("enforce the limit of an end user together, also of one that is new to both", async () => {
+    const { nodes } = await openNodes({}, {});
+    const account = await openAccount(nodes[0], 50_000);
+    const labels = { metadata: null, endUser: "ada" };
+    const submissions = (count: number) => Array.from({ length: count }, () => admitMutation(account, { labels }));
+    expect(kinds(await atBoth(nodes, submissions(10)))).toEqual({ admitted: 10 });
+    const limit = { window: "month", credits: 15 * PRICES.c } as const;
+    await commitOne(nodes[1], { mutation: "set-end-user-limit", accountSeq: account.seq, endUser: "ada", limit, atMs: NOW_MS });
+    expect(kinds(await atBoth(nodes, submissions(30)))).toEqual({ admitted: 5, end_user_limit: 25 });
+    expect(await nodes[0].endUser(account.seq, "ada", NOW_MS)).toMatchObject({ spentCredits: limit.credits });
+  });
+
+  test("do not deadlock with submissions and limits of the same new end users in other orders", async () => {
+    const { database, nodes } = await openNodes({}, {});
+    const accounts = [await openAccount(nodes[0], 50_000), await openAccount(nodes[0], 50_000)] as const;
+    const limit = { window: "total", credits: 1_000_000 } as const;
+    const batches = Array.from({ length: 20 }, (_, round) =>
+      accounts.flatMap((_account, at) => {
+        const account = accounts[(at + round) % 2 === 0 ? 0 : 1];
+        const names = [`a${Math.floor(round / 2)}`, `b${Math.floor(round / 2)}`];
+        return (round % 2 === 0 ? names : names.toReversed()).flatMap((endUser): Mutation[] => [
+          { mutation: "set-end-user-limit", accountSeq: account.seq, endUser, limit, atMs: NOW_MS },
+          admitMutation(account, { labels: { metadata: null, endUser } }),
+        ]);
+      }),
+    );
+    const outcomes = await Promise.all(batches.map((batch, i) => nodes[i % 2 === 0 ? 0 : 1].commit(batch)));
+    expect(kinds(outcomes.flat())).toEqual({ done: 80, admitted: 80 });
+    expect(database.server.log()).not.toContain("deadlock");
+  });
+
   test("do not deadlock with submissions, ends and top-ups of the same accounts at four nodes", async () => {
     const { database, nodes } = await openNodes({}, {}, {}, {});
     const accounts: Account[] = [];

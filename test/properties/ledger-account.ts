@@ -7,6 +7,10 @@ export type AccountModel = Record<"available" | "held" | "charged" | "owed" | "i
   dayLimit: number | null;
   /** Whether the spend of its key is counted: from the first limit on, even after the limit is removed. */
   isMetered: boolean;
+  /** The total limit of its end user; null: no limit. */
+  endUserLimit: number | null;
+  /** Whether a generation or a limit has named the end user. */
+  isEndUserKnown: boolean;
 };
 export const NEW_ACCOUNT: AccountModel = {
   available: 0n,
@@ -18,6 +22,8 @@ export const NEW_ACCOUNT: AccountModel = {
   isPaused: false,
   dayLimit: null,
   isMetered: false,
+  endUserLimit: null,
+  isEndUserKnown: false,
 };
 
 const lesser = (one: bigint, other: bigint): bigint => {

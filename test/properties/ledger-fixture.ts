@@ -27,7 +27,10 @@ export const ledgerImage = (): Uint8Array =>
 
 /** Two bodies: the same idempotency key with the other body is a conflict. */
 
-export type Wish = { accountSeq: number; routes: number; key: number | null; body: number; limit: number };
+export type Wish = { accountSeq: number; routes: number; key: number | null; body: number; limit: number; endUser: boolean };
+
+/** The end user of every account. */
+export const END_USER = "ada";
 
 /** The mutation of a submission that may run on the first `routes` routes; `again` is an existing row number. */
 export const submissionOf = (input: Wish, again?: { seq: number; id: string }): AdmitGeneration => {
@@ -57,5 +60,6 @@ export const submissionOf = (input: Wish, again?: { seq: number; id: string }): 
     createdAtMs: NOW_MS,
     waitEndsAtMs: NOW_MS + 3_600_000,
     requestId: "req_1",
+    ...(input.endUser ? { labels: { metadata: null, endUser: END_USER } } : {}),
   };
 };

@@ -4,7 +4,7 @@ import type { Mutation } from "../../src/domain/mutations.ts";
 import type { AttemptState } from "../../src/domain/types.ts";
 import { capturedMutation, NOW_MS, PRICES, releasedMutation, startedMutation, stepMutation } from "../store/fixture.ts";
 import { type AccountModel, NEW_ACCOUNT, settleDebt } from "./ledger-account.ts";
-import { accountsOf, submissionOf } from "./ledger-fixture.ts";
+import { accountsOf, END_USER, submissionOf } from "./ledger-fixture.ts";
 import { MOST_CREDITS, type Move } from "./ledger-moves.ts";
 
 const ROUTES = ["a", "b", "c"] as const;
@@ -18,6 +18,7 @@ export type GenerationModel = {
   reserved: bigint;
   key: number | null;
   body: number;
+  endUser: boolean;
   version: number;
   status: "queued" | "running" | "succeeded" | "failed";
   cost: bigint | null;
@@ -80,6 +81,34 @@ const predictLimit = (model: Model, asked: Extract<Move, { move: "limit" }>): Pr
   return { mutation, kind: "done" };
 };
 
+/** The spend of the account's end user, all on one day: holds plus costs, and holds alone. */
+export const endUserSpentOf = (model: Model, accountSeq: number): { spent: bigint; held: bigint } => {
+  const own = [...model.generations.values()].filter((one) => one.accountSeq === accountSeq && one.endUser);
+  return {
+    spent: own.reduce((sum, { cost, reserved }) => sum + (cost ?? reserved), 0n),
+    held: own.reduce((sum, { cost, reserved }) => sum + (cost === null ? reserved : 0n), 0n),
+  };
+};
+/** Whether the limit of the end user allows this amount. */
+const isWithinEndUser = (model: Model, accountSeq: number, endUser: boolean, reserved: bigint): boolean => {
+  const { endUserLimit } = balanceOf(model, accountSeq);
+  return !endUser || endUserLimit === null || endUserSpentOf(model, accountSeq).spent + reserved <= BigInt(endUserLimit);
+};
+
+const predictEndUserLimit = (model: Model, asked: Extract<Move, { move: "endUserLimit" }>): Predicted => {
+  const { total } = asked;
+  const accountSeq = seqOf(model, asked.account);
+  const limit = total === null ? null : ({ window: "total", credits: total } as const);
+  const mutation: Mutation = { mutation: "set-end-user-limit", accountSeq, endUser: END_USER, limit, atMs: NOW_MS };
+  const balance = balanceOf(model, accountSeq);
+  if (total === -1 || (total === null && !balance.isEndUserKnown)) return { mutation, kind: "refused" };
+  balance.endUserLimit = total;
+  // Without a limit and a generation, its name is erased.
+  balance.isEndUserKnown =
+    total !== null || [...model.generations.values()].some((one) => one.accountSeq === accountSeq && one.endUser);
+  return { mutation, kind: "done" };
+};
+
 /** Row number of the account of a move. */
 const seqOf = (model: Model, account: number): number => [...model.accounts.keys()][account] ?? 0;
 
@@ -116,9 +145,9 @@ const predictCredit = (model: Model, asked: Extract<Move, { move: "topUp" | "adj
 };
 
 const predictAdmit = (model: Model, asked: Extract<Move, { move: "admit" }>): Predicted => {
-  const { routes, key, body, limit } = asked;
+  const { routes, key, body, limit, endUser } = asked;
   const accountSeq = seqOf(model, asked.account);
-  const mutation = submissionOf({ accountSeq, routes, key, body, limit });
+  const mutation = submissionOf({ accountSeq, routes, key, body, limit, endUser });
   const isKnown = (one: GenerationModel) => one.accountSeq === accountSeq && one.key === key;
   const known = key === null ? undefined : [...model.generations.values()].find(isKnown);
   if (known) return { mutation, kind: known.body === body ? "replayed" : "idempotency_conflict", touched: known.seq };
@@ -126,14 +155,16 @@ const predictAdmit = (model: Model, asked: Extract<Move, { move: "admit" }>): Pr
   const reserved = BigInt(priceOf(routes));
   if (balance.inProgress >= BigInt(limit)) return { mutation, kind: "concurrency_limit" };
   if (!isWithin(model, accountSeq, reserved)) return { mutation, kind: "key_limit" };
+  if (!isWithinEndUser(model, accountSeq, endUser, reserved)) return { mutation, kind: "end_user_limit" };
   if (balance.owed > 0n) return { mutation, kind: "owed" };
   if (balance.available < reserved) return { mutation, kind: "insufficient_credits" };
   balance.available -= reserved;
   balance.held += reserved;
   balance.inProgress += 1n;
+  balance.isEndUserKnown ||= endUser;
   const { seq, id } = mutation;
   model.generations.set(seq, {
-    ...{ seq, id, accountSeq, routes, reserved, key, body, version: 0, status: "queued", cost: null, attempts: [] },
+    ...{ seq, id, accountSeq, routes, reserved, key, body, endUser, version: 0, status: "queued", cost: null, attempts: [] },
   });
   return { mutation, kind: "admitted", touched: seq };
 };
@@ -144,6 +175,8 @@ const predictAdmitAgain = (model: Model, asked: Extract<Move, { move: "admitAgai
   if (!one) return null;
   const mutation = submissionOf({ ...one, routes: asked.routes, key: null, body: 0, limit: 1000 }, one);
   if (!isWithin(model, one.accountSeq, BigInt(priceOf(asked.routes)))) return { mutation, kind: "key_limit", touched: one.seq };
+  if (!isWithinEndUser(model, one.accountSeq, one.endUser, BigInt(priceOf(asked.routes))))
+    return { mutation, kind: "end_user_limit", touched: one.seq };
   const { owed, available } = balanceOf(model, one.accountSeq);
   if (owed > 0n) return { mutation, kind: "owed", touched: one.seq };
   const covers = available >= BigInt(priceOf(asked.routes));
@@ -244,6 +277,8 @@ export const predict = (model: Model, asked: Move): Predicted | null => {
       return predictAdmitAgain(model, asked);
     case "limit":
       return predictLimit(model, asked);
+    case "endUserLimit":
+      return predictEndUserLimit(model, asked);
     default:
   }
   const one = pick(model, asked.at);

@@ -6,9 +6,10 @@ import type { FaultKind } from "./database.ts";
 export type Move =
   | { move: "topUp"; account: number; credits: number; reference: number | null }
   | { move: "adjust"; account: number; credits: number; reference: number | null }
-  | { move: "admit"; account: number; routes: number; key: number | null; body: number; limit: number }
+  | { move: "admit"; account: number; routes: number; key: number | null; body: number; limit: number; endUser: boolean }
   | { move: "admitAgain"; at: number; routes: number }
   | { move: "limit"; account: number; day: number | null }
+  | { move: "endUserLimit"; account: number; total: number | null }
   | { move: "begin"; at: number; isSent: boolean }
   | { move: "note"; at: number }
   | { move: "capture"; at: number; n: number; price: "its own" | "another route's" | "more than the hold" | "less" }
@@ -54,6 +55,15 @@ const move: fc.Arbitrary<Move> = fc.oneof(
       key: fc.option(fc.nat(3), { freq: 2 }),
       body: fc.nat(1),
       limit: fc.constantFrom(1, 2, 3, 1000, 1000),
+      endUser: fc.boolean(),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      move: fc.constant("endUserLimit" as const),
+      account,
+      total: fc.constantFrom(null, -1, 0, 110, 300, 500, 1000),
     }),
   },
   { weight: 1, arbitrary: fc.record({ move: fc.constant("admitAgain" as const), at, routes: fc.integer({ min: 1, max: 3 }) }) },

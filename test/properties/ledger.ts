@@ -5,11 +5,22 @@ import type { MutationResult } from "../../src/domain/mutations.ts";
 import { type Fault, PropertyStore } from "./database.ts";
 import type { AccountModel } from "./ledger-account.ts";
 import { ledgerImage, ROUNDS } from "./ledger-fixture.ts";
-import { emptyModel, type GenerationModel, type Model, type Predicted, predict, spentOf } from "./ledger-model.ts";
+import {
+  emptyModel,
+  endUserSpentOf,
+  type GenerationModel,
+  type Model,
+  type Predicted,
+  predict,
+  spentOf,
+} from "./ledger-model.ts";
 import { type Commit, lives, type Move } from "./ledger-moves.ts";
 import type { Property } from "./property.ts";
 
-type AccountRow = Record<"available" | "held" | "charged" | "owed" | "in_progress" | "paused", number> & { spent: number | null };
+type AccountRow = Record<"available" | "held" | "charged" | "owed" | "in_progress" | "paused", number> & {
+  spent: number | null;
+  end_user: string | null;
+};
 type GenerationRow = {
   status: string;
   cost: number | null;
@@ -21,7 +32,9 @@ type GenerationRow = {
 
 const ACCOUNT_SQL = `SELECT available_credits AS available, held_credits AS held, charged_credits AS charged,
   owed_credits AS owed, in_progress, paused, (SELECT coalesce((SELECT sum(credits) FROM spend_by_day WHERE spend_limit_seq = m.seq), 0)
-    FROM spend_limit m WHERE m.seq = account.seq) AS spent FROM balance JOIN account ON seq = account_seq WHERE account.seq = ?1`;
+    FROM spend_limit m WHERE m.seq = account.seq) AS spent,
+  (SELECT coalesce(u.limit_credits, 'free') || ' ' || coalesce(sum(d.spent_credits), 0) || ' ' || coalesce(sum(d.held_credits), 0)
+    FROM end_user u LEFT JOIN end_user_day d ON d.end_user_seq = u.seq WHERE u.account_seq = account.seq AND u.erased_at_ms IS NULL GROUP BY u.seq) AS end_user FROM balance JOIN account ON seq = account_seq WHERE account.seq = ?1`;
 const GENERATION_SQL = `SELECT g.status, g.cost_credits AS cost, (SELECT max(version) FROM generation_event WHERE generation_seq = g.seq) AS version,
   (SELECT group_concat(state) FROM (SELECT state FROM attempt WHERE generation_seq = g.seq ORDER BY attempt_no)) AS attempts,
   (SELECT group_concat(kind || ' ' || credits) FROM (SELECT kind, credits FROM transfer_log WHERE generation_seq = g.seq ORDER BY transfer_no)) AS moved,
@@ -35,7 +48,12 @@ const accountRow = (model: Model, seq: number, one: AccountModel): AccountRow =>
   in_progress: Number(one.inProgress),
   paused: Number(one.isPaused),
   spent: one.isMetered ? Number(spentOf(model, seq)) : null,
+  end_user: one.isEndUserKnown ? endUserText(model, seq, one) : null,
 });
+const endUserText = (model: Model, seq: number, { endUserLimit }: AccountModel): string => {
+  const { spent, held } = endUserSpentOf(model, seq);
+  return `${endUserLimit ?? "free"} ${spent} ${held}`;
+};
 
 const generationRow = (one: GenerationModel): GenerationRow => {
   const isOpen = one.status === "queued" || one.status === "running";

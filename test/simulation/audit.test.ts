@@ -138,6 +138,24 @@ const TAMPERINGS: Tampering[] = [
     found: /1 credits held and 1 in progress at the end/,
   },
   {
+    said: "a limited end user has spent more than its limit",
+    tamper: (evidence, ends) => {
+      const spent = { ...delivered(ends), costCredits: 1_000, labels: { metadata: null, endUser: "limited" } };
+      ends.set(spent.id, spent);
+      return evidence;
+    },
+    found: /end user limited has spent \d+, more than its limit/,
+  },
+  {
+    said: "an end user still holds credits",
+    tamper: (evidence) =>
+      withReads(evidence, {
+        endUsers: async (...query) =>
+          (await evidence.reads.endUsers(...query)).map((endUser) => ({ ...endUser, heldCredits: 1 })),
+      }),
+    found: /end user \w+ has spent \d+ and holds 1, its generations cost \d+/,
+  },
+  {
     said: "the file of a delivery was overwritten",
     tamper: (evidence, ends) => ({ ...evidence, kept: new Map([[delivered(ends).id, "another"]]) }),
     found: /the file that is kept is not the one/,

@@ -97,6 +97,12 @@ const ASKED: Asked = {
     ),
   usage: (reads) =>
     each(["day", "model", "account", "key"] as const, (by) => reads.usage({ fromDay: 0, toDay: 99_999, accountId: null, by })),
+  endUser: (reads, { accounts }) => each(accounts, ({ seq }) => reads.endUser(seq, "ada", NOW_MS + 5000)),
+  endUsers: (reads, { accounts }) => each(accounts, ({ seq }) => reads.endUsers(seq, NOW_MS + 5000, null, MANY)),
+  endUserUsage: (reads, { accounts }) =>
+    each(accounts, ({ seq }) =>
+      reads.endUserUsage({ accountSeq: seq, fromDay: 0, toDay: 99_999, beforeSeq: null, limit: MANY, maxExamined: MANY }),
+    ),
   usageBehind: (reads) => reads.usageBehind(),
   transfers: (reads, { accounts }) => each(accounts, ({ id }) => reads.transfers(id, null, MANY)),
   transfersOf: (reads, { seqs }) => each(seqs, (seq) => reads.transfersOf(seq)),

@@ -29,6 +29,9 @@ const admissionState = (changes: Partial<AdmissionRows> = {}): AdmissionRows => 
   known: undefined,
   bound: undefined,
   spentSince: () => 0,
+  endUser: undefined,
+  endUserSpentSince: () => 0,
+  thresholdCredits: 0,
   isFileStored: () => true,
   ...changes,
 });
@@ -123,6 +126,7 @@ describe("a transition", () => {
     head: { ...HEAD, availableCredits: 0, heldCredits: 110, inProgress: 1 },
     captured: { priceCredits: PRICES.a, isDelivered: false },
     meterOf: () => null,
+    endUserSeq: null,
     ...changes,
   });
   const decided = (mutation: PackedStep, changes: Partial<TransitionRows> = {}) =>

@@ -47,7 +47,7 @@ const eventful = async (store: Store, account: Account): Promise<void> => {
   await store.commit([{ mutation: "mark-attempt", seq: mutation.seq, atMs: NOW_MS + 9000, change }]);
 };
 
-/** An account with two keys: one with a limit that is half spent, one without a limit. */
+/** An account with two keys: one with a limit that is half spent, one without a limit. Both make generations for one end user. */
 const limited = async (store: Store): Promise<void> => {
   const account = await openAccount(store, 500);
   const [key] = await store.keys(account.id);
@@ -58,8 +58,9 @@ const limited = async (store: Store): Promise<void> => {
   const made = await store.commit([
     { mutation: "create-key", ...other, accountSeq: account.seq, scope: "generate", name: "", terms, atMs: NOW_MS },
   ]);
-  await succeed(store, account);
-  await succeed(store, { ...account, keySeq: made[0]?.kind === "done" ? (made[0].seq ?? 0) : 0 });
+  const labels = { metadata: null, endUser: "ada" };
+  await succeed(store, account, { labels });
+  await succeed(store, { ...account, keySeq: made[0]?.kind === "done" ? (made[0].seq ?? 0) : 0 }, { labels });
 };
 
 /**

@@ -25,7 +25,7 @@ export const makeRows = async (store: Store): Promise<void> => {
   ]);
   await succeed(store, account, { idempotencyKey: "k" });
   await store.commit([startedMutation(await admit(store, account))]);
-  await admit(store, account);
+  await admit(store, account, { labels: { metadata: null, endUser: "ada" } });
   const pinned = await admit(store, account, { pins: [PIN] });
   await store.commit([pinnedMutation(pinned.seq, [COPY])]);
   const file = await upload(store, account.seq, "input");
@@ -99,6 +99,29 @@ export const guards = (words: Words): [fault: string, sql: string][] => [
   ["an ended generation is immutable", `${ERASE}; UPDATE generation SET erased_at_ms = NULL WHERE seq = ${ENDED}`],
   [words.check, "UPDATE account SET prompt_retention_s = -2"],
   ["the terms of a generation are immutable", `UPDATE generation SET hold_hash = ${HASH} WHERE seq = ${RUNNING}`],
+  [
+    "the end user of a generation is immutable until it is erased",
+    `UPDATE generation SET end_user_seq = 1 WHERE seq = ${RUNNING}`,
+  ],
+  [
+    "the end user of a generation is immutable until it is erased",
+    "UPDATE generation SET end_user_seq = NULL WHERE end_user_seq IS NOT NULL",
+  ],
+  ["the terms of an end user are immutable", "UPDATE end_user SET created_at_ms = 1"],
+  ["an end user is erased once, with its last generation", "UPDATE end_user SET erased_at_ms = 1"],
+  ["an end user is erased once, with its last generation", "UPDATE end_user SET term = 'other'"],
+  ["the name of an end user is immutable until it is erased", "UPDATE end_user_name SET name = ''"],
+  ["the name of an end user cannot be deleted", "DELETE FROM end_user_name"],
+  [words.check, "INSERT INTO end_user SELECT 99, account_seq, 'x', 'day', 1, 0, 1 FROM end_user"],
+  [words.check, "UPDATE end_user SET limit_window = 'day'"],
+  [words.check, "UPDATE end_user SET limit_window = 'year', limit_credits = 1"],
+  [words.check, "UPDATE end_user SET limit_window = 'day', limit_credits = -1"],
+  [words.check, "UPDATE end_user_day SET held_credits = spent_credits + 1"],
+  [words.check, "UPDATE end_user_day SET failed = -1"],
+  [
+    words.unique("end_user.account_seq, end_user.term", "end_user_account_seq_term_key"),
+    "INSERT INTO end_user (account_seq, term, created_at_ms) SELECT account_seq, term, 0 FROM end_user",
+  ],
   [words.check, `INSERT INTO generation_metadata VALUES (1, '', 'x', ${RUNNING})`],
   ["the measured length of an input is immutable", "UPDATE pinned_input SET measured_ms = 30000"],
   ["the copy of an input is immutable until it is erased", `UPDATE pinned_input SET sha256 = ${OTHER_HASH}`],

@@ -39,8 +39,10 @@ const openMigrated = (pragmas: HereOptions["pragmas"]): Database => {
 };
 
 const openInProcess = (options: HereOptions): Promise<Store> => {
-  const { path, mode, nowMs = Date.now(), pragmas } = options;
-  return path === ":memory:" ? openSqliteOver(openMigrated(pragmas), { mode, nowMs }) : openSqliteInProcess(options);
+  const { path, mode, nowMs = Date.now(), pragmas, lowBalanceCredits = 0 } = options;
+  return path === ":memory:"
+    ? openSqliteOver(openMigrated(pragmas), { mode, nowMs, lowBalanceCredits })
+    : openSqliteInProcess(options);
 };
 
 /** A store in this thread, on a file or in memory. */

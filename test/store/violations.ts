@@ -131,6 +131,14 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
     ["a spend counter with an additional day", "INSERT INTO spend_by_day SELECT spend_limit_seq, day + 1, 5 FROM spend_by_day"],
     ["a key with a spend limit that has not counted it", `UPDATE api_key_policy SET spend_limit_seq = 3 WHERE key_seq = 4`],
   ]),
+  ...plant(2, "the counted days of an end user differ from its generations", [
+    ["a spend counter of an end user that is too low", "UPDATE end_user_day SET spent_credits = spent_credits - 1"],
+    ["a spend counter of an end user that is too high", "UPDATE end_user_day SET spent_credits = spent_credits + 1"],
+    ["a hold of an end user that no generation explains", "UPDATE end_user_day SET held_credits = 1"],
+    ["a charge of an end user that is too low", "UPDATE end_user_day SET charged_credits = charged_credits - 1"],
+    ["an end of an end user that is not counted", "UPDATE end_user_day SET succeeded = succeeded - 1"],
+    ["an end user with a missing day", "DELETE FROM end_user_day"],
+  ]),
 
   ...plant(3, "the generation does not have exactly one settlement of its whole hold, at its end", [
     [

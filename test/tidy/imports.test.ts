@@ -113,6 +113,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "type:src/uploads",
     "type:src/webhooks",
   ],
+  "src/mail": ["src/config/schema.ts", "type:src/logging", "type:src/store"],
   "src/inputs": ["catalogue", "src/media/ssrf-guard.ts"],
   "src/webhooks": [
     "actors/webhooks/lanes.ts",

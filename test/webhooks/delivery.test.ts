@@ -56,6 +56,26 @@ test("delivers a paid purchase with its amount", async () => {
   expect([isVerified(received, secret), received.id]).toEqual([true, `evt_${purchaseId.slice(4)}_1`]);
 });
 
+test("delivers the balance when it falls below the default of the service, once, with one id for all endpoints", async () => {
+  scene = await openWebhooks({ env: { GENROUTER_CREDITS__LOW_BALANCE_ALERT_USD: "9" } });
+  const tenant = await scene.newTenant(905);
+  const { secret } = await scene.endpoint({ events: ["credits.low"] }, tenant);
+  await scene.endpoint({ events: ["*"], url: `${scene.receiver.url}/all` }, tenant);
+  await scene.generate(PROMPT, tenant);
+  await scene.generate(PROMPT, tenant);
+  await scene.settled(tenant);
+  const received = scene.receiver.received.filter(({ body }) => body.type === "credits.low");
+  expect(received.map(({ path }) => path).toSorted()).toEqual(["/", "/all"]);
+  expect(new Set(received.map(({ id }) => id)).size).toBe(1);
+  const alone = received.find(({ path }) => path === "/");
+  if (!alone) throw new Error("nothing was delivered");
+  expect(isVerified(alone, secret)).toBe(true);
+  const { available_usd: available, held_usd: held, ...rest } = alone.body.data as Record<string, number>;
+  expect(rest).toEqual({ object: "balance", balance_usd: 9.05, owed_usd: 0, limits: [] } as never);
+  expect(Number(available)).toBeLessThan(9);
+  expect(Math.round((Number(available) + Number(held)) * 100)).toBe(905);
+});
+
 test("delivers nothing of another account, and stores nothing for an account without endpoints", async () => {
   scene = await openWebhooks();
   await scene.endpoint();

@@ -237,6 +237,7 @@ export const addServe = (program: Command, session: Session): void => {
         ...{
           submit: service.submit,
           decide: service.decide,
+          linkMade: service.linkMade,
           inventory: service.inventory,
           vault: service.vault,
           rekeyed: service.rekeyed,

@@ -12,6 +12,7 @@ import { backupFindings, databaseFindings, orphanFindings, schemaFinding } from 
 import { descriptorFindings } from "./descriptors.ts";
 import { type Finding, fault, ok, type Stored, textOf } from "./finding.ts";
 import { clockFindings, copyFindings, directoryFindings, diskFindings } from "./host.ts";
+import { mailFindings } from "./mail.ts";
 import { mediaFindings } from "./media.ts";
 import { paymentFindings, purchaseFindings } from "./payments.ts";
 import { serviceFindings } from "./process.ts";
@@ -107,6 +108,7 @@ export const runChecks = async (own: Settings, isDeep: boolean, env: Record<stri
     ...backupFindings(settings, Date.now(), stored.lineage),
     ...(await bucketFindings(settings, isShared)),
     ...paymentFindings(settings, stored.mode),
+    ...(await mailFindings(settings)),
     ...signInFindings(settings),
     ...stored.providers,
     ...(directory.exists ? await serviceFindings(dir, about) : []),

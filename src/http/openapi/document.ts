@@ -1,5 +1,6 @@
 // Builds the OpenAPI 3.1 document that is served at /openapi.json and committed as openapi.json.
 import { INTERFACE_VERSION, type JsonObject } from "../../domain/types.ts";
+import { EndUserLimitBody, EndUserList, EndUserObject } from "../end-user-schema.ts";
 import {
   BalanceObject,
   CancelledGeneration,
@@ -76,6 +77,7 @@ const PARAMETERS: JsonObject = {
     description: "`next` of the previous page; absent: the newest entries.",
     schema: { type: "string", minLength: 1, maxLength: 80 },
   },
+  EndUserId: path("id", "The end user's id, percent-encoded.", { type: "string", minLength: 1, maxLength: 120 }),
   Id: path("id", "The generation's id.", { type: "string", pattern: "^[A-Za-z0-9_-]{1,80}$" }),
   ModelId: path("id", "The model's id.", { type: "string" }),
   Position: path("n", "Position in `output.urls`.", { type: "integer", minimum: 2, maximum: 99 }),
@@ -93,11 +95,15 @@ const PARAMETERS: JsonObject = {
     "A JSON object in ASCII of at most 4,096 bytes, with at most 16 members. Names have 1 to 40 characters, and values are strings of at most 500. Responses return it as `metadata`.",
     { type: "string", maxLength: 4096, examples: ['{"order":"1207"}'] },
   ),
-  EndUser: header("Genrouter-End-User", "The end user for whom the generation is made. Responses return it as `end_user`.", {
-    type: "string",
-    minLength: 1,
-    maxLength: 120,
-  }),
+  EndUser: header(
+    "Genrouter-End-User",
+    "The end user for whom the generation is made. Responses return it as `end_user`, its limit applies, and usage counts it.",
+    {
+      type: "string",
+      minLength: 1,
+      maxLength: 120,
+    },
+  ),
   Prefer: {
     ...header(
       "Prefer",
@@ -160,6 +166,9 @@ const schemas = (): JsonObject => {
     Usage: plain(UsageObject),
     LedgerEntry: plain(LedgerEntry),
     LedgerList: listOf(plain(LedgerList), "LedgerEntry"),
+    EndUserLimit: plain(EndUserLimitBody),
+    EndUser: plain(EndUserObject),
+    EndUserList: listOf(plain(EndUserList), "EndUser"),
     ...webhookSchemas(),
     ...EVENT_SCHEMAS,
     Health: {
@@ -190,6 +199,7 @@ export const openApiDocument = (): JsonObject => ({
     { name: "files", description: "Upload media, and download files." },
     { name: "models", description: "Available models and their prices." },
     { name: "account", description: "Balance, usage and ledger of the account." },
+    { name: "end_users", description: "Spending and limits of the users for whom the account generates." },
     { name: "webhooks", description: "Events sent to the account's own servers." },
     { name: "service", description: "Status and description of the service." },
     { name: "cors", description: "CORS preflight requests." },

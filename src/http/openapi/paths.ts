@@ -2,6 +2,7 @@
 import { API_ERRORS } from "../../domain/api-errors.ts";
 import type { JsonObject } from "../../domain/types.ts";
 import { EXTENSION, jsonAnswer, noes, schemaRef } from "./components.ts";
+import { END_USER_PATHS } from "./end-user-paths.ts";
 import { EVENT_PATHS } from "./event-paths.ts";
 import { FILE_PATHS } from "./file-paths.ts";
 import { file, READABLE_HEADERS, redirect } from "./file-responses.ts";
@@ -226,6 +227,7 @@ export const openApiPaths = (): JsonObject => ({
   },
   ...READING_PATHS,
   ...EVENT_PATHS,
+  ...END_USER_PATHS,
   "/models.json": {
     get: {
       operationId: "modelsFile",

@@ -131,15 +131,25 @@ export const READING_PATHS: JsonObject = {
   "/v1/usage": {
     get: {
       operationId: "readUsage",
-      summary: "Read the usage of the account by day, model or key",
-      description: "Generations that ended in a range of days in UTC, at most 400 days.",
+      summary: "Read the usage of the account by day, model, key or end user",
+      description:
+        "Generations that ended in a range of days in UTC, at most 400 days. By end user the response is one page; a page examines at most 1,000 end users, so it may have fewer items, and `next` continues. Generations without an end user are in `total` only.",
       tags: ["account"],
       ...keyed,
       ...EXTENSION,
       parameters: [
         dayQuery("from", "First day, by default 29 days before the last."),
         dayQuery("to", "Last day, by default today."),
-        query("group_by", "The grouping.", { type: "string", enum: ["day", "model", "key"], default: "day" }),
+        query("group_by", "The grouping.", {
+          ...{ type: "string", enum: ["day", "model", "key", "end_user"], default: "day" },
+        }),
+        query("limit", "Number of items; with `group_by=end_user` only.", {
+          type: "integer",
+          minimum: 1,
+          maximum: 100,
+          default: 20,
+        }),
+        query("after", "`next` of the previous page; with `group_by=end_user` only.", { type: "string" }),
         ...withRequestId(),
       ],
       responses: {

@@ -27,7 +27,7 @@ export const REMEDIES: Readonly<Record<ApiErrorCode, string>> = {
   concurrency_limit:
     "Wait until one of the account's generations or uploads has finished, then send the same request again. With status 423, wait until the other request to the same upload has ended.",
   insufficient_credits:
-    "Add credits, or wait until a generation that holds credits has finished. A lower `max_cost_usd` reduces the hold. Added credits pay a debt first. A key may have a limit per day, week or month; the message names the limit and the time of its reset.",
+    "Add credits, or wait until a generation that holds credits has finished. A lower `max_cost_usd` reduces the hold. Added credits pay a debt first. A key and an end user may have limits per day, week or month; the message names the limit and the time of its reset.",
   not_ended: "Cancel the generation, or poll it until it has ended, and delete it then.",
   already_ended: "Poll the generation: its result is final, and a succeeded generation was charged.",
   upload_quota_exceeded: "Delete files that are not needed with `DELETE /v1/files/{id}`, or wait until some have expired.",

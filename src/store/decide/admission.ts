@@ -1,7 +1,9 @@
 // Decides an admission, such as the credit check (402): all rules in order of precedence.
 import { type FingerprintedRequest, isSameRequest } from "../../domain/idempotency.ts";
-import type { AdmitGeneration, AdmitResult } from "../../domain/mutations.ts";
+import { fallsBelow } from "../../domain/low-balance.ts";
+import type { AdmitResult } from "../../domain/mutations.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
+import { type EndUser, type EndUserHold, endUserHoldOf, endUserShortageOf } from "../sql/end-users.ts";
 import { type Bound, isExpired, type Spend, shortageOf, spendOf } from "../sql/key-policy.ts";
 import { type Chained, chain, type Head } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
@@ -19,12 +21,21 @@ export type AdmissionRows = {
   bound: Bound | undefined;
   /** Credits that the keys of a spend limit have spent since a day, inclusive. */
   spentSince: (meterSeq: number, day: number) => Credits;
+  /** The end user that the submission names; undefined: none, or the account has not named it yet. */
+  endUser: EndUser | undefined;
+  /** Credits that an end user has spent since a day, inclusive. */
+  endUserSpentSince: (endUserSeq: number, day: number) => Credits;
+  /** The available credits below which the balance is low; 0: never. */
+  thresholdCredits: Credits;
   /** Whether an uploaded file that the input names is stored; its row is locked. */
   isFileStored: (fileSeq: number) => boolean;
 };
 
-/** What is written beside the generation: its hold, and the change of the spending of its key. */
-export type AdmissionWrites = { held: Chained; spend: Spend | null };
+/**
+ * What is written beside the generation: its hold, the changes of the spending of its key and of its end user, and whether an event
+ * about a low balance.
+ */
+export type AdmissionWrites = { held: Chained; spend: Spend | null; endUserHold: EndUserHold | null; makesBalanceLow: boolean };
 type Admitted = Extract<AdmitResult, { kind: "admitted" }>;
 type NotAdmitted = Exclude<AdmitResult, Admitted>;
 export type AdmissionDecision = { result: Admitted; writes: AdmissionWrites } | { result: NotAdmitted; writes: null };
@@ -33,16 +44,27 @@ export type AdmissionDecision = { result: Admitted; writes: AdmissionWrites } | 
 const replay = ({ record, request }: KnownSubmission, sent: FingerprintedRequest): NotAdmitted =>
   isSameRequest(request, sent) ? { kind: "replayed", record } : { kind: "idempotency_conflict" };
 
-/** Returns the first violated rule: expiry of the key, concurrency, spend limit, debt, balance; undefined if there is none. */
+/**
+ * Returns the first violated rule: expiry of the key, concurrency, spend limit of the key, limit of the end user, debt, balance;
+ * undefined if there is none.
+ */
 const admissionError = (
-  { inProgressLimit, reservedCredits, createdAtMs }: Pick<AdmitGeneration, "inProgressLimit" | "reservedCredits" | "createdAtMs">,
+  {
+    inProgressLimit,
+    reservedCredits,
+    createdAtMs,
+    labels,
+  }: Pick<PackedAdmit, "inProgressLimit" | "reservedCredits" | "createdAtMs" | "labels">,
   { inProgress, availableCredits, owedCredits }: Head,
-  { bound, spentSince }: Pick<AdmissionRows, "bound" | "spentSince">,
+  { bound, spentSince, endUser, endUserSpentSince }: AdmissionRows,
 ): NotAdmitted | undefined => {
   if (bound && isExpired(bound, createdAtMs)) return { kind: "key_expired" };
   if (inProgress >= inProgressLimit) return { kind: "concurrency_limit" };
   const shortage = bound?.meter && shortageOf(bound.meter, createdAtMs, reservedCredits, spentSince);
   if (shortage) return shortage;
+  const name = labels?.endUser ?? "";
+  const endUserShortage = endUser && endUserShortageOf(name, endUser, createdAtMs, reservedCredits, endUserSpentSince);
+  if (endUserShortage) return endUserShortage;
   if (owedCredits > 0) return { kind: "owed", owedCredits };
   return availableCredits < reservedCredits ? { kind: "insufficient_credits", availableCredits } : undefined;
 };
@@ -73,6 +95,11 @@ export const decideAdmission = (mutation: PackedAdmit, rows: AdmissionRows): Adm
   });
   return {
     result: { kind: "admitted", record: admittedRecord(mutation) },
-    writes: { held, spend: spendOf(bound?.meter, createdAtMs, reservedCredits) },
+    writes: {
+      held,
+      spend: spendOf(bound?.meter, createdAtMs, reservedCredits),
+      endUserHold: endUserHoldOf(mutation.labels?.endUser, createdAtMs, reservedCredits),
+      makesBalanceLow: fallsBelow(head.availableCredits, held.link.availableAfter, rows.thresholdCredits),
+    },
   };
 };

@@ -1,7 +1,9 @@
 // Decides which deliveries an event adds to the outbox of webhooks.
 import { newDeliveryToken } from "../../domain/ids.ts";
+import { balanceObject } from "../../domain/low-balance.ts";
 import type { GenerationRecord } from "../../domain/types.ts";
 import { type DeliveryType, isSubscribed, type PendingDelivery, type WebhookEvent } from "../../domain/webhooks.ts";
+import type { Head } from "../sql/ledger.ts";
 
 /** An enabled endpoint of an account with its event types. */
 export type Subscriber = { seq: number; events: string };
@@ -13,6 +15,12 @@ export type OutboxEvent = Pick<PendingDelivery, "accountSeq" | "generationSeq" |
 };
 /** A row of the outbox. */
 export type NewDelivery = PendingDelivery & { token: string };
+
+/** The event of a balance that a hold has made low. @param held the balance after the hold */
+export const lowBalanceEvent = (accountSeq: number, held: Head, atMs: number): OutboxEvent => ({
+  ...{ accountSeq, generationSeq: null, type: "credits.low", sequence: held.chainSeq, atMs, url: null },
+  data: JSON.stringify(balanceObject(held)),
+});
 
 /** The event of a transition; null if the status is the same. */
 export const eventOfTransition = (

@@ -3,6 +3,7 @@
 import type { ApplyTransition, Settlement, TransitionResult } from "../../domain/transition.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
 import type { WebhookEvent } from "../../domain/webhooks.ts";
+import { type EndUserSettlement, endUserSettlementOf } from "../sql/end-users.ts";
 import { type Spend, spendOf } from "../sql/key-policy.ts";
 import type { Head, Transfer } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
@@ -20,6 +21,8 @@ export type TransitionRows = {
   head: Head | undefined;
   /** The captured attempt before the transition; read for a capture only. */
   captured: { priceCredits: Credits; isDelivered: boolean } | undefined;
+  /** The end user of the generation; null: none. */
+  endUserSeq: number | null;
   /** Reads the spend limit of the API key; called for a settlement that releases credits. */
   meterOf: (generationSeq: number) => { seq: number; fromDay: number } | null;
 };
@@ -34,6 +37,7 @@ export type TransitionWrites = {
   /** Transfers of a settlement in chain order. */
   transfers: Transfer[];
   spend: Spend | null;
+  endUserSettlement: EndUserSettlement | null;
   /**
    * Whether this is a settlement for an account with a debt. Its available credits then repay the debt, after these writes and in
    * the same transaction.
@@ -75,6 +79,7 @@ export const decideTransition = (mutation: PackedStep, rows: TransitionRows): Tr
     attempts,
     transfers: settlement ? settlementTransfers(record, settlement, atMs) : [],
     spend: settlement ? returnedSpend(record, rows) : null,
+    endUserSettlement: settlement ? endUserSettlementOf(rows.endUserSeq, record) : null,
     repaysDebt: settlement !== undefined && (head?.owedCredits ?? 0) > 0,
     event: eventOfTransition(before, record),
   };

@@ -49,6 +49,7 @@ export const FREQUENT: ReadonlySet<SerializedMutation["mutation"]> = new Set([
   "requeue-webhooks",
   "send-test-webhook",
   "sweep-webhooks",
+  "set-end-user-limit",
 ]);
 /**
  * All other mutations run one after another in the whole cluster, so their reads stay valid. The counter signals to other nodes
@@ -59,10 +60,20 @@ const LOCK_ADMIN = "UPDATE meta SET value = CAST(CAST(value AS bigint) + 1 AS te
 const isHot = (mutation: SerializedMutation): mutation is BatchedMutation =>
   mutation.mutation === "admit" || mutation.mutation === "step";
 
+/** Mutations that lock the balance of the account that they name. */
+const LOCKS_ACCOUNT: ReadonlySet<SerializedMutation["mutation"]> = new Set([
+  "admit",
+  "credit",
+  "settle-debt",
+  "set-end-user-limit",
+  "erase-generation",
+  "set-low-balance",
+]);
+
 /** A batch of several groups locks the balances of all groups first. Group by group, two nodes could deadlock. */
 const lockAll = (line: Connection, mutations: readonly SerializedMutation[]): Promise<unknown>[] => {
   const accounts = mutations.flatMap((one) =>
-    one.mutation === "admit" || one.mutation === "credit" || one.mutation === "settle-debt" ? [one.accountSeq] : [],
+    LOCKS_ACCOUNT.has(one.mutation) && "accountSeq" in one && typeof one.accountSeq === "number" ? [one.accountSeq] : [],
   );
   const ending = mutations.flatMap((one) => (one.mutation === "step" && one.settlement ? [one.seq] : []));
   const bought = mutations.flatMap((one) => (one.mutation === "pay-purchase" ? [one.id] : []));

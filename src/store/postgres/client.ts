@@ -3,6 +3,7 @@
 import { StoreUnknown } from "../../domain/commit-errors.ts";
 import { createSequence } from "../../domain/ids.ts";
 import type { Mutation, MutationResult } from "../../domain/mutations.ts";
+import type { Credits } from "../../domain/types.ts";
 import { ServerUnfit, StoreMigrated, WrongMode, WrongSchema } from "../errors.ts";
 import type { Migrated } from "../migration-report.ts";
 import { readsThrough } from "../sql/reads.ts";
@@ -56,6 +57,8 @@ export type PostgresOptions = Address & {
   patienceMs?: number;
   /** Minimum server version, for tests. */
   leastVersion?: number;
+  /** Available credits below which the balance of an account without its own threshold is low; absent: never. */
+  lowBalanceCredits?: Credits;
   /** False only in a test: writes are not fenced. */
   mindsOwners?: boolean;
 };
@@ -122,8 +125,10 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
   const longestMs = Math.min(MAX_MS, leaseMs);
   const writer = createFencedTransactions({ address, epoch, longestMs, patienceMs: options.patienceMs ?? PATIENCE_MS, minds });
   const pool = createPool(address, options.readers ?? READERS, options.longestReadMs ?? MAX_MS);
-  const others = createSharedMutations({ epoch, newTransferSeq, newDeliverySeq: deliveries.next, passed: () => lastTransfer });
-  const parts = { epoch, newTransferSeq, newDeliverySeq: deliveries.next, minds, ...others };
+  const { lowBalanceCredits = 0 } = options;
+  const numbers = { epoch, newTransferSeq, newDeliverySeq: deliveries.next, lowBalanceCredits };
+  const others = createSharedMutations({ ...numbers, passed: () => lastTransfer });
+  const parts = { ...numbers, minds, ...others };
   const reads = readsThrough(pool.query, POSTGRES, {
     owned: `${ownerOf("g")} = ${epoch}`,
     delivers: `d.epoch = ${epoch}`,

@@ -1,18 +1,20 @@
 // Decides the mutations of a group in memory over locked rows and collects their writes.
 
+import type { LowBalance } from "../../domain/low-balance.ts";
 import type { AdmitResult, MutationResult } from "../../domain/mutations.ts";
 import type { TransitionResult } from "../../domain/transition.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
 import type { WebhookEvent } from "../../domain/webhooks.ts";
 import { type AdmissionRows, decideAdmission } from "../decide/admission.ts";
-import { deliveriesOf, pendingOf } from "../decide/deliveries.ts";
+import { deliveriesOf, lowBalanceEvent, pendingOf } from "../decide/deliveries.ts";
 import { decideTransition, type TransitionRows } from "../decide/transition.ts";
+import type { EndUserHold, EndUserSettlement } from "../sql/end-users.ts";
 import type { Spend } from "../sql/key-policy.ts";
 import { chain, type Head, headAfter, type Transfer } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 import type { PackedAdmit, PackedStep } from "../sql/serialized-mutations.ts";
 import { emptyWrites, type Writes } from "./flush-batch.ts";
-import { attemptName, type BatchedMutation, keyName, type Loaded } from "./load-batch.ts";
+import { attemptName, type BatchedMutation, endUserName, keyName, type Loaded } from "./load-batch.ts";
 
 export type DecideBatchDeps = {
   /** Epoch of this opening, part of every row that transfers credits or stores an event. */
@@ -21,6 +23,8 @@ export type DecideBatchDeps = {
   newTransferSeq: () => number;
   /** Returns the next row number of a webhook delivery. */
   newDeliverySeq: (atMs: number) => number;
+  /** Threshold of low balances of accounts without their own; 0: never. */
+  lowBalanceCredits: Credits;
   /** Whether writes are fenced; false only in a test. */
   minds: boolean;
 };
@@ -40,10 +44,10 @@ export class DebtInTheWay extends Error {
  */
 export const createBatchDecider = (
   loaded: Loaded,
-  { epoch, newTransferSeq, newDeliverySeq, minds }: DecideBatchDeps,
+  { epoch, newTransferSeq, newDeliverySeq, lowBalanceCredits, minds }: DecideBatchDeps,
   settlesDebts: boolean,
 ) => {
-  const { heads, submissions, generations, attempts, bounds, spent, storedFiles } = loaded;
+  const { heads, submissions, generations, attempts, bounds, spent, storedFiles, endUsers, endUserSpent, alerts } = loaded;
   const writes: Writes = emptyWrites();
 
   const moved = (accountSeq: number, before: Head, after: Head, chargedCredits: Credits): void => {
@@ -60,6 +64,21 @@ export const createBatchDecider = (
     writes.spends.push(change);
     spent.set(change.meterSeq, [...(spent.get(change.meterSeq) ?? []), change]);
   };
+  const countEndUser = (endUserSeq: number, change: { day: number; credits: Credits }): void => {
+    endUserSpent.get(endUserSeq)?.push(change) ?? endUserSpent.set(endUserSeq, [change]);
+  };
+  /** The number of an end user that the account has not named before is unknown until the group is written. */
+  const holdForEndUser = (accountSeq: number, createdAtMs: number, hold: EndUserHold | null): void => {
+    if (!hold) return;
+    writes.endUserHolds.push({ accountSeq, createdAtMs, hold });
+    const endUser = endUsers.get(endUserName(accountSeq, hold.endUser));
+    if (endUser) countEndUser(endUser.seq, hold);
+  };
+  const settleForEndUser = (settlement: EndUserSettlement | null): void => {
+    if (!settlement) return;
+    writes.endUserSettlements.push(settlement);
+    countEndUser(settlement.endUserSeq, { day: settlement.submittedDay, credits: -settlement.releasedCredits });
+  };
   const post = (accountSeq: number, head: Head, move: Transfer): Head => {
     const chained = chain(head, move);
     const seq = newTransferSeq();
@@ -71,11 +90,24 @@ export const createBatchDecider = (
 
   const spentSince: AdmissionRows["spentSince"] = (meterSeq, day) =>
     (spent.get(meterSeq) ?? []).reduce((sum, one) => sum + (one.day >= day ? one.credits : 0), 0);
-  const admissionState = ({ accountSeq, keySeq, idempotencyKey }: PackedAdmit): AdmissionRows => ({
+  const endUserSpentSince: AdmissionRows["endUserSpentSince"] = (endUserSeq, day) =>
+    (endUserSpent.get(endUserSeq) ?? []).reduce((sum, one) => sum + (one.day >= day ? one.credits : 0), 0);
+  const thresholdOf = (accountSeq: number): Credits => alerts.get(accountSeq)?.credits ?? lowBalanceCredits;
+  const lowBalanceOf = ({ accountSeq, createdAtMs }: PackedAdmit, held: Head): LowBalance => {
+    const event = lowBalanceEvent(accountSeq, held, createdAtMs);
+    const added = deliveriesOf(event, alerts.get(accountSeq)?.subscribers ?? [], () => newDeliverySeq(createdAtMs));
+    for (const delivery of added) writes.deliveries.push({ delivery, epoch });
+    const { availableCredits } = held;
+    return { accountSeq, availableCredits, thresholdCredits: thresholdOf(accountSeq), deliveries: added.map(pendingOf) };
+  };
+  const admissionState = ({ accountSeq, keySeq, idempotencyKey, labels }: PackedAdmit): AdmissionRows => ({
     head: heads.get(accountSeq),
     known: idempotencyKey === null ? undefined : submissions.get(keyName(accountSeq, idempotencyKey)),
     bound: bounds.get(keySeq),
     spentSince,
+    endUser: typeof labels?.endUser === "string" ? endUsers.get(endUserName(accountSeq, labels.endUser)) : undefined,
+    endUserSpentSince,
+    thresholdCredits: thresholdOf(accountSeq),
     isFileStored: (fileSeq) => storedFiles.has(fileSeq),
   });
   const admit = (mutation: PackedAdmit): AdmitResult => {
@@ -89,11 +121,13 @@ export const createBatchDecider = (
     for (const file of files?.inputs ?? [])
       writes.files.push({ seq, file, atMs: mutation.createdAtMs, expireAtMs: files?.expireAtMs ?? 0 });
     if (mutation.webhookUrl !== undefined) writes.webhookUrls.push({ seq, url: mutation.webhookUrl });
-    moved(accountSeq, held.head, headAfter(held, -seq), 0);
+    const after = headAfter(held, -seq);
+    moved(accountSeq, held.head, after, 0);
     spend(decided.spend);
+    holdForEndUser(accountSeq, mutation.createdAtMs, decided.endUserHold);
     if (idempotencyKey !== null)
       submissions.set(keyName(accountSeq, idempotencyKey), { record: result.record, request: mutation });
-    return result;
+    return decided.makesBalanceLow ? { ...result, lowBalance: lowBalanceOf(mutation, after) } : result;
   };
 
   const transitionState = ({ seq, settlement }: PackedStep): TransitionRows => {
@@ -104,6 +138,7 @@ export const createBatchDecider = (
       head: settlement && current && heads.get(current.record.accountSeq),
       captured: settlement?.kind === "capture" ? attempts.get(attemptName(seq, settlement.n)) : undefined,
       meterOf: () => current?.meter ?? null,
+      endUserSeq: current?.endUserSeq ?? null,
     };
   };
   const addToOutbox = ({ seq, version, atMs }: PackedStep, { accountSeq }: GenerationRecord, type: WebhookEvent) => {
@@ -128,6 +163,7 @@ export const createBatchDecider = (
     if (settlement) writes.ended.push({ record, settlement });
     if (decided.isOpenRecordChanged) writes.changed.push(record);
     spend(decided.spend);
+    settleForEndUser(decided.endUserSettlement);
     writes.snapshots.push(mutation);
     const deliveries = decided.event === null ? [] : addToOutbox(mutation, record, decided.event);
     return deliveries.length === 0 ? result : { ...result, deliveries };

@@ -4,16 +4,20 @@ import type { Settlement } from "../../domain/transition.ts";
 import type { Credits, GenerationRecord, InputFile, PinnedCopy, PinRequest } from "../../domain/types.ts";
 import type { AttemptWrites } from "../decide/attempt-writes.ts";
 import type { NewDelivery } from "../decide/deliveries.ts";
+import { type EndUserHold, type EndUserSettlement, endUserTerm } from "../sql/end-users.ts";
 import type { Spend } from "../sql/key-policy.ts";
 import type { Chained, Head, Link } from "../sql/ledger.ts";
 import { metadataTerm } from "../sql/metadata-term.ts";
 import type { PackedAdmit, PackedStep } from "../sql/serialized-mutations.ts";
 import type { Connection } from "./connections.ts";
 import {
+  COUNT_END_USER_ENDS,
   DROP_SNAPSHOTS,
   END_GENERATIONS,
+  HOLD_FOR_END_USERS,
   INSERT_ATTEMPTS,
   INSERT_DELIVERIES,
+  INSERT_END_USERS,
   INSERT_GENERATION_EVENTS,
   INSERT_GENERATIONS,
   INSERT_INPUT_FILES,
@@ -26,6 +30,7 @@ import {
   INSERT_TRANSFERS,
   INSERT_WEBHOOK_URLS,
   PIN_INPUTS,
+  RETURN_TO_END_USERS,
   SPEND,
   TAKE_BACK,
   UPDATE_ATTEMPTS,
@@ -51,6 +56,8 @@ export type Writes = {
   balances: Map<number, { from: number; head: Head; chargedCredits: Credits }>;
   snapshots: PackedStep[];
   spends: Spend[];
+  endUserHolds: { accountSeq: number; createdAtMs: number; hold: EndUserHold }[];
+  endUserSettlements: EndUserSettlement[];
   /** Addresses that submissions name, and rows of the outbox. */
   webhookUrls: { seq: number; url: string }[];
   deliveries: { delivery: NewDelivery; epoch: number }[];
@@ -58,7 +65,16 @@ export type Writes = {
 
 export const emptyWrites = (): Writes => ({
   ...{ generations: [], journal: [], attempts: [], transfers: [], pins: [], pinned: [], files: [] },
-  ...{ ended: [], changed: [], snapshots: [], spends: [], webhookUrls: [], deliveries: [] },
+  ...{
+    ended: [],
+    changed: [],
+    snapshots: [],
+    spends: [],
+    endUserHolds: [],
+    endUserSettlements: [],
+    webhookUrls: [],
+    deliveries: [],
+  },
   balances: new Map(),
 });
 
@@ -128,6 +144,7 @@ const admitted = ({ generations }: Writes): Row[] =>
     },
     ...{ body: mutation.body, added: mutation.addedJson, ordered: mutation.orderedJson, fingerprint: mutation.fingerprint },
     labels: json(mutation.labels),
+    end_user: typeof mutation.labels?.endUser === "string" ? endUserTerm(mutation.labels.endUser) : null,
   }));
 
 const journaled = ({ journal }: Writes): Row[] =>
@@ -224,6 +241,53 @@ const spent = (spends: Writes["spends"]): { added: Row[]; back: Row[] } => {
   };
 };
 
+/** Sums rows with the same key, because a statement can change a row only once; in the order of the keys on all nodes. */
+const summed = <Key extends string, Sum extends string>(
+  rows: readonly Record<Key | Sum, string | number>[],
+  keys: readonly Key[],
+  sums: readonly Sum[],
+): Row[] => {
+  const known = new Map<string, Record<string, string | number>>();
+  for (const row of rows) {
+    const name = keys.map((key) => row[key]).join(" ");
+    const before = known.get(name);
+    const added = sums.map((sum): [string, number] => [sum, Number(row[sum]) + Number(before?.[sum] ?? 0)]);
+    known.set(name, { ...row, ...Object.fromEntries(added) });
+  }
+  return [...known].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+};
+
+const endUserRows = ({ endUserHolds, endUserSettlements }: Writes) => ({
+  named: summed(
+    endUserHolds.map(({ accountSeq: account, createdAtMs: at, hold: { endUser: name } }) => ({
+      ...{ account, name, term: endUserTerm(name), at },
+    })),
+    ["account", "term"],
+    [],
+  ),
+  held: summed(
+    endUserHolds.map(({ accountSeq: account, hold: { endUser, day, credits } }) => ({
+      ...{ account, day, term: endUserTerm(endUser), credits },
+    })),
+    ["account", "day", "term"],
+    ["credits"],
+  ),
+  ended: summed(
+    endUserSettlements.map(({ endUserSeq: end_user, endDay: day, succeeded, failed, chargedCredits: charged }) => ({
+      ...{ end_user, day, succeeded, failed, charged },
+    })),
+    ["end_user", "day"],
+    ["succeeded", "failed", "charged"],
+  ),
+  returned: summed(
+    endUserSettlements.map(({ endUserSeq: end_user, submittedDay: day, releasedCredits: released, heldCredits: held }) => ({
+      ...{ end_user, day, released, held },
+    })),
+    ["end_user", "day"],
+    ["released", "held"],
+  ),
+});
+
 /** Sends the writes one after another without waiting. */
 export const sendWrites = (connection: Connection, writes: Writes): Promise<unknown>[] => {
   const { generations, attempts, changed, snapshots, spends } = writes;
@@ -231,6 +295,7 @@ export const sendWrites = (connection: Connection, writes: Writes): Promise<unkn
     rows.length === 0 ? [] : [connection.send(sql, JSON.stringify(rows), ...(sql.includes("?2") ? [rows.length] : []))];
   const texts = (all: readonly string[]): Row[] => [...new Set(all)].map((text) => ({ hash: sha256(text), text }));
   const { added, back } = spent(spends);
+  const endUsers = endUserRows(writes);
   const going = snapshots.filter(({ snapshot }) => snapshot !== null);
   return [
     ...send(INSERT_PLANS, texts(generations.map(({ mutation }) => mutation.planJson))),
@@ -238,6 +303,7 @@ export const sendWrites = (connection: Connection, writes: Writes): Promise<unkn
       INSERT_OPTIONS,
       texts(attempts.flatMap(({ row: { begin } }) => (begin ? [JSON.stringify(begin.route.options)] : []))),
     ),
+    ...send(INSERT_END_USERS, endUsers.named),
     ...send(INSERT_GENERATIONS, admitted(writes)),
     ...send(INSERT_GENERATION_EVENTS, journaled(writes)),
     ...send(INSERT_METADATA, labelled(writes)),
@@ -278,5 +344,8 @@ export const sendWrites = (connection: Connection, writes: Writes): Promise<unkn
     ...send(INSERT_DELIVERIES, outboxRows(writes)),
     ...send(SPEND, added),
     ...send(TAKE_BACK, back),
+    ...send(HOLD_FOR_END_USERS, endUsers.held),
+    ...send(RETURN_TO_END_USERS, endUsers.returned),
+    ...send(COUNT_END_USER_ENDS, endUsers.ended),
   ];
 };

@@ -8,6 +8,7 @@ import { isUploadMutation, type UploadMutation } from "../../domain/upload-mutat
 import { attemptWrites } from "../decide/attempt-writes.ts";
 import { prepareAdminMutations } from "../sql/admin-mutations.ts";
 import { prepareCredit } from "../sql/balance-adjustments.ts";
+import { prepareLowBalance, reportingLowBalance } from "../sql/low-balance.ts";
 import { preparePurchases } from "../sql/purchases.ts";
 import { prepareReversals } from "../sql/reversals.ts";
 import { all, change, first, type SqlProgram } from "../sql/sql-program.ts";
@@ -72,29 +73,37 @@ const changeAttempt = function* (seq: number, change: AttemptChange, atMs: numbe
   yield* all(UPDATE_ATTEMPTS, JSON.stringify(rows), rows.length);
 };
 
-export type SharedMutationsDeps = Pick<DecideBatchDeps, "epoch" | "newTransferSeq" | "newDeliverySeq"> & {
+export type SharedMutationsDeps = Pick<DecideBatchDeps, "epoch" | "newTransferSeq" | "newDeliverySeq" | "lowBalanceCredits"> & {
   /** Returns the number up to which the transfers of this owner are written. */
   passed: () => number;
 };
 
-export const createSharedMutations = ({ epoch, newTransferSeq, newDeliverySeq, passed }: SharedMutationsDeps) => {
-  const crediting = prepareCredit(createLedger(epoch, newTransferSeq));
-  const reversals = prepareReversals(POSTGRES, crediting);
+export const createSharedMutations = (deps: SharedMutationsDeps) => {
+  const { epoch, newTransferSeq, newDeliverySeq, passed } = deps;
   const webhooks = { epoch, newDeliverySeq, endpointsChanged: () => undefined };
-  const purchases = preparePurchases(POSTGRES, crediting, reversals, prepareAddEvent(webhooks));
+  const addEvent = prepareAddEvent(webhooks);
+  const money = createLedger(epoch, newTransferSeq);
+  // Nothing is cached between two batches.
+  const thresholds = { defaultCredits: deps.lowBalanceCredits, thresholdsChanged: () => undefined };
+  const lowBalances = prepareLowBalance(money, { ...thresholds, addEvent });
+  const crediting = prepareCredit(money, lowBalances);
+  const reversals = prepareReversals(POSTGRES, crediting);
+  const { setThreshold } = lowBalances;
+  const purchases = preparePurchases(POSTGRES, { crediting, reversals, addEvent, setThreshold });
   const admin = prepareAdminMutations({
     ...{ dialect: POSTGRES, crediting, reversals, changeAttempt },
     rollUpUsage: prepareRollUp(epoch, passed),
     notAddedUp: NOT_ADDED_UP,
     // No keys are cached between two batches.
     keysChanged: () => undefined,
+    endUsersChanged: () => undefined,
     webhooks,
   });
   const uploads = prepareUploads(POSTGRES);
   return {
     other: (mutation: AdminMutation | PurchaseMutation | UploadMutation): SqlProgram<MutationResult> => {
       if (isUploadMutation(mutation)) return uploads(mutation);
-      return isPurchaseMutation(mutation) ? purchases(mutation) : admin(mutation);
+      return reportingLowBalance(lowBalances, isPurchaseMutation(mutation) ? purchases(mutation) : admin(mutation));
     },
     /** Repays a debt from available credits. @returns the repaid credits. */
     settleDebt: crediting.settle,

@@ -13,9 +13,10 @@ export const INSERT_OPTIONS = `INSERT INTO route_options (hash, options) SELECT 
   ORDER BY hash ON CONFLICT (hash) DO NOTHING`;
 export const INSERT_GENERATIONS = `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms,
     start_deadline_ms, idempotency_key, hold_transfer_no, hold_previous_seq, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
-    max_cost_credits, request_id, plan_seq, body, input_defaults, expected_delivery, fingerprint, labels)
+    max_cost_credits, request_id, plan_seq, body, input_defaults, expected_delivery, fingerprint, labels, end_user_seq)
   SELECT seq, account, id, model, 'queued', quoted, reserved, created_at, wait_ends_at, key, chain, previous, available, held, epoch, hash,
-    key_seq, max_cost, request, (SELECT p.seq FROM plan p WHERE p.hash = x.plan_hash), body, added, ordered, fingerprint, labels FROM ${rowsOf(
+    key_seq, max_cost, request, (SELECT p.seq FROM plan p WHERE p.hash = x.plan_hash), body, added, ordered, fingerprint, labels,
+    (SELECT u.seq FROM end_user u WHERE u.account_seq = x.account AND u.term = x.end_user) FROM ${rowsOf(
       "?1",
       {
         ...{
@@ -29,10 +30,15 @@ export const INSERT_GENERATIONS = `INSERT INTO generation (seq, account_seq, id,
         },
         ...{ wait_ends_at: "bigint", key: "text", chain: "bigint", previous: "bigint", available: "bigint", held: "bigint" },
         ...{ epoch: "bigint", hash: "text", key_seq: "bigint", max_cost: "bigint", request: "text", plan_hash: "text" },
-        ...{ body: "text", added: "text", ordered: "text", fingerprint: "text", labels: "text" },
+        ...{ body: "text", added: "text", ordered: "text", fingerprint: "text", labels: "text", end_user: "text" },
       },
       "x",
     )}`;
+export const INSERT_END_USERS = `WITH named AS (SELECT * FROM ${rowsOf("?1", { account: "bigint", name: "text", term: "text", at: "bigint" }, "x")}),
+    made AS (INSERT INTO end_user (account_seq, term, created_at_ms) SELECT account, term, at FROM named
+      ON CONFLICT (account_seq, term) DO NOTHING RETURNING seq, account_seq, term)
+  INSERT INTO end_user_name (end_user_seq, name)
+    SELECT m.seq, n.name FROM made m JOIN named n ON n.account = m.account_seq AND n.term = m.term`;
 export const INSERT_GENERATION_EVENTS = `INSERT INTO generation_event (generation_seq, version, at_ms, epoch, state_after, event)
   SELECT seq, version, at, epoch, state, event FROM ${rowsOf(
     "?1",
@@ -211,3 +217,21 @@ export const SPEND = `INSERT INTO spend_by_day AS k (spend_limit_seq, day, credi
 /** `verify` reports a wrong spend limit; it must not prevent the end of a generation. */
 export const TAKE_BACK = `UPDATE spend_by_day k SET credits = greatest(0, k.credits - x.credits) FROM ${rowsOf("?1", SPENDS, "x")}
   WHERE k.spend_limit_seq = x.meter AND k.day = x.day`;
+
+const END_USER_DAY = "end_user_seq, day, spent_credits, held_credits, succeeded, failed, charged_credits";
+export const HOLD_FOR_END_USERS = `INSERT INTO end_user_day AS d (${END_USER_DAY})
+  SELECT u.seq, x.day, x.credits, x.credits, 0, 0, 0
+  FROM ${rowsOf("?1", { account: "bigint", term: "text", day: "bigint", credits: "bigint" }, "x")}
+  JOIN end_user u ON u.account_seq = x.account AND u.term = x.term
+  ON CONFLICT (end_user_seq, day) DO UPDATE
+    SET spent_credits = d.spent_credits + excluded.spent_credits, held_credits = d.held_credits + excluded.held_credits`;
+/** `verify` reports a wrong count; it must not prevent the end of a generation. */
+export const RETURN_TO_END_USERS = `UPDATE end_user_day d SET spent_credits = greatest(0, d.spent_credits - x.released),
+    held_credits = greatest(0, d.held_credits - x.held)
+  FROM ${rowsOf("?1", { end_user: "bigint", day: "bigint", released: "bigint", held: "bigint" }, "x")}
+  WHERE d.end_user_seq = x.end_user AND d.day = x.day`;
+export const COUNT_END_USER_ENDS = `INSERT INTO end_user_day AS d (${END_USER_DAY})
+  SELECT end_user, day, 0, 0, succeeded, failed, charged
+  FROM ${rowsOf("?1", { end_user: "bigint", day: "bigint", succeeded: "bigint", failed: "bigint", charged: "bigint" }, "x")}
+  ON CONFLICT (end_user_seq, day) DO UPDATE SET succeeded = d.succeeded + excluded.succeeded, failed = d.failed + excluded.failed,
+    charged_credits = d.charged_credits + excluded.charged_credits`;

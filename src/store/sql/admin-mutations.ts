@@ -5,6 +5,7 @@ import { erasedChange } from "../decide/erasure.ts";
 import { auditAdmin } from "./audit.ts";
 import type { Crediting } from "./balance-adjustments.ts";
 import type { Dialect } from "./dialect.ts";
+import { prepareEndUsers } from "./end-users.ts";
 import { prepareErasure } from "./erasure.ts";
 import { prepareKeys } from "./keys.ts";
 import { settlingRestored } from "./mark-restored.ts";
@@ -25,6 +26,8 @@ export type AdminMutationsDeps = {
   notAddedUp: string;
   /** Called before known key policies change. */
   keysChanged(): void;
+  /** Called before known limits of end users change. */
+  endUsersChanged(): void;
   webhooks: WebhooksDeps;
 };
 
@@ -80,8 +83,9 @@ export const prepareAdminMutations = (deps: AdminMutationsDeps) => {
   const { crediting } = deps;
   const keys = prepareKeys(deps.dialect, deps.notAddedUp, deps.keysChanged);
   const users = prepareUsers(makeAccount);
+  const endUsers = prepareEndUsers(deps.dialect, deps.endUsersChanged);
   const webhooks = prepareWebhooks(deps.dialect, deps.webhooks);
-  const erasure = prepareErasure(deps.dialect);
+  const erasure = prepareErasure(deps.dialect, endUsers);
   const marked = `SELECT completed_at_ms AS at, erased_at_ms AS "erasedAt" FROM generation WHERE seq = ?1 ${deps.dialect.forUpdate}`;
 
   const execute = function* (mutation: AdminMutation): SqlProgram<AdminResult> {
@@ -164,6 +168,8 @@ export const prepareAdminMutations = (deps: AdminMutationsDeps) => {
       case "settle-restored":
         yield* settlingRestored(mutation.atMs);
         return DONE;
+      case "set-end-user-limit":
+        return yield* endUsers.setLimit(mutation);
       case "create-webhook-endpoint":
       case "set-webhook-endpoint":
       case "delete-webhook-endpoint":

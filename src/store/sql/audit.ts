@@ -63,6 +63,7 @@ const AUDITED: { [K in AdminMutation["mutation"]]: AuditRule<Extract<AdminMutati
   "note-look": { target: ({ of }) => of, members: ["what"] },
   "note-inspector-token": { target: () => null, members: ["role"] },
   "set-user": { target: ({ userId }) => userId, members: ["name", "role", "disabled"] },
+  "set-end-user-limit": { target: ({ accountSeq }) => accountOf(accountSeq), members: ["limit"] },
   "create-webhook-endpoint": { target: ({ id }) => id, members: ["url", "events", "description", "enabled"] },
   "set-webhook-endpoint": { target: ({ id }) => id, members: ["url", "events", "description", "enabled"] },
   "delete-webhook-endpoint": { target: ({ id }) => id, members: [] },

@@ -3,6 +3,7 @@
 import type { AdjustBalance } from "../../domain/mutations.ts";
 import type { Credits } from "../../domain/types.ts";
 import type { RequestedTransfer } from "./ledger.ts";
+import type { LowBalances } from "./low-balance.ts";
 import { MutationRejected } from "./mutation-rejected.ts";
 import { change, first, insert, type SqlProgram } from "./sql-program.ts";
 
@@ -30,7 +31,7 @@ const RESUME = `UPDATE account SET paused = 0
 const FORGET_PAUSE = "DELETE FROM paused_by_debt WHERE account_seq = ?1";
 
 /** Prepares adjustments for the admin service, purchases and settlements. */
-export const prepareCredit = (money: RequestedTransfer) => {
+export const prepareCredit = (money: RequestedTransfer, { lowered }: Pick<LowBalances, "lowered">) => {
   /** Transfers available credits and writes the row with the principal. */
   const move = function* (requested: Requested, transferredCredits: Credits): SqlProgram<Credited> {
     const { accountSeq, kind, credits, reference, note, atMs } = requested;
@@ -103,12 +104,15 @@ export const prepareCredit = (money: RequestedTransfer) => {
         return { seq: known.seq, transferredCredits: 0, transferSeq: known.transfer_seq, isNew: false };
       }
       // A balance never falls below its holds: at most the available credits are taken, and the rest becomes a debt.
-      const moved = Math.max(credits, 0 - ((yield* money.head(accountSeq))?.availableCredits ?? 0));
+      const { availableCredits = 0 } = (yield* money.head(accountSeq)) ?? {};
+      const moved = Math.max(credits, 0 - availableCredits);
       const credited = yield* move(requested, moved);
       if (moved !== credits) {
         yield* owe(accountSeq, moved - credits);
         yield* pause(accountSeq);
       } else if (credits > 0) yield* settle(accountSeq, atMs);
+      // A balance with a debt has been low since the debt, so its repayment makes none low.
+      if (credits < 0) yield* lowered(accountSeq, availableCredits, atMs);
       return credited;
     },
     ...{ settle, pause, resume },

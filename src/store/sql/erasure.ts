@@ -1,18 +1,20 @@
 // Erasure mutations: the texts of an ended generation are overwritten, and its files are marked for deletion.
 //
-// The row of the generation is locked first. A late result locks it too, so it never writes a text after the erasure.
+// The balance of the account and the row of the generation are locked first. A late result locks it too, so it never writes a text after the erasure.
 
 import { ENVELOPE_DEFAULTS, fingerprintOf } from "../../domain/idempotency.ts";
 import type { AdminResult, EraseGeneration, FinishFileRemoval } from "../../domain/mutations.ts";
 import type { Failure, JsonObject, Labels } from "../../domain/types.ts";
 import { ERASED, erasedEvent, erasedFailure } from "../decide/erasure.ts";
 import type { Dialect } from "./dialect.ts";
+import type { EndUserMutations } from "./end-users.ts";
 import { metadataTerm } from "./metadata-term.ts";
 import { MutationRejected } from "./mutation-rejected.ts";
 import { all, change, first, type SqlProgram } from "./sql-program.ts";
 
 const REQUEST = "SELECT body, labels FROM generation_request WHERE generation_seq = ?1";
-const MARK = `UPDATE generation SET erased_at_ms = ?2, input_defaults = '${ERASED.inputDefaults}', fingerprint = coalesce(fingerprint, ?3)
+const MARK = `UPDATE generation SET erased_at_ms = ?2, input_defaults = '${ERASED.inputDefaults}', fingerprint = coalesce(fingerprint, ?3),
+    end_user_seq = NULL
   WHERE seq = ?1 AND completed_at_ms IS NOT NULL AND erased_at_ms IS NULL`;
 // SQLite overwrites the row in its page, because it becomes shorter (see 0006.sql).
 const ERASE_REQUEST = `UPDATE generation_request SET body = '${ERASED.body}', labels = NULL
@@ -38,15 +40,22 @@ const HAS_PINS = "SELECT 1 AS found FROM pinned_input WHERE generation_seq = ?1 
 const REMOVE_FILES = "INSERT INTO file_removal (generation_seq) VALUES (?1) ON CONFLICT (generation_seq) DO NOTHING";
 const FINISH_REMOVAL = "DELETE FROM file_removal WHERE generation_seq = ?1";
 
-type Row = { keySeq: number; isEnded: number; isErased: number; key: string | null; fingerprint: string | null };
+type Row = {
+  keySeq: number;
+  isEnded: number;
+  isErased: number;
+  key: string | null;
+  fingerprint: string | null;
+  endUserSeq: number | null;
+};
 
 /** The fingerprint of a request that was accepted before fingerprints were stored, so that its key can still be repeated. */
 const missingFingerprint = ({ key, fingerprint }: Row, body: string): string | null =>
   key === null || fingerprint !== null ? null : fingerprintOf(body, JSON.parse(body) as JsonObject, ENVELOPE_DEFAULTS);
 
-export const prepareErasure = (dialect: Dialect) => {
+export const prepareErasure = (dialect: Dialect, endUsers: Pick<EndUserMutations, "lockAccount" | "eraseUnused">) => {
   const select = `SELECT key_seq AS "keySeq", CASE WHEN completed_at_ms IS NULL THEN 0 ELSE 1 END AS "isEnded",
-      CASE WHEN erased_at_ms IS NULL THEN 0 ELSE 1 END AS "isErased", idempotency_key AS key, fingerprint
+      CASE WHEN erased_at_ms IS NULL THEN 0 ELSE 1 END AS "isErased", idempotency_key AS key, fingerprint, end_user_seq AS "endUserSeq"
     FROM generation WHERE seq = ?1 AND account_seq = ?2 ${dialect.forUpdate}`;
   // Locks what a result of a try locks before it stores a response.
   const deliveries = `SELECT seq FROM webhook_delivery WHERE generation_seq = ?1 ORDER BY seq ${dialect.forUpdate}`;
@@ -78,6 +87,7 @@ export const prepareErasure = (dialect: Dialect) => {
     yield* change(MARK, seq, atMs, missingFingerprint(row, request.body));
     yield* change(ERASE_REQUEST, seq);
     yield* eraseLabels(seq, accountSeq, request.labels);
+    if (row.endUserSeq !== null) yield* endUsers.eraseUnused(row.endUserSeq, atMs);
     yield* eraseHistory(seq);
     yield* change(END_WATCHES, seq);
     yield* change(ERASE_COPIES, seq);
@@ -90,6 +100,8 @@ export const prepareErasure = (dialect: Dialect) => {
   return {
     erase: function* (mutation: EraseGeneration): SqlProgram<AdminResult> {
       const { seq, accountSeq, keySeq, withFiles, atMs } = mutation;
+      // The end user may be erased with its last generation, so no admission may name it meanwhile.
+      yield* endUsers.lockAccount(accountSeq);
       const row = yield* first<Row>(select, seq, accountSeq);
       if (!row || (keySeq !== undefined && row.keySeq !== keySeq))
         throw new MutationRejected(`the account or the key has no generation ${seq}`);

@@ -12,6 +12,7 @@ import { purchaseData } from "../../domain/webhooks.ts";
 import { auditPurchase } from "./audit-purchases.ts";
 import type { Crediting } from "./balance-adjustments.ts";
 import type { Dialect } from "./dialect.ts";
+import type { LowBalances } from "./low-balance.ts";
 import { MutationRejected } from "./mutation-rejected.ts";
 import type { Reversals, Reversed } from "./reversals.ts";
 import { change, first, type SqlProgram } from "./sql-program.ts";
@@ -45,14 +46,20 @@ const SET_EXPIRED = "UPDATE purchase SET state = 'expired' WHERE id = ?1 AND sta
 const SET_INVOICE =
   "UPDATE purchase SET invoice_number = ?2, invoice_url = ?3 WHERE id = ?1 AND state = 'paid' AND invoice_url IS NULL";
 const INSERT_LINK = "INSERT INTO purchase_adjustment (adjustment_seq, purchase_seq, reason) VALUES (?1, ?2, ?3)";
-const SET_LOW_BALANCE = `INSERT INTO balance_alert VALUES (?1, ?2)
-  ON CONFLICT (account_seq) DO UPDATE SET credits = excluded.credits WHERE balance_alert.credits <> excluded.credits`;
-const DROP_LOW_BALANCE = "DELETE FROM balance_alert WHERE account_seq = ?1";
 
 type Came = Omit<Reversed, "changed">;
 const NOTHING: Came = { transferredCredits: 0, undecided: 0 };
 
-export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, reversals: Reversals, addEvent: AddEvent) => {
+export type PurchasesDeps = {
+  crediting: Pick<Crediting, "credit">;
+  reversals: Reversals;
+  addEvent: AddEvent;
+  setThreshold: LowBalances["setThreshold"];
+};
+
+export const preparePurchases = ({ forUpdate }: Dialect, deps: PurchasesDeps) => {
+  const { reversals, addEvent, setThreshold } = deps;
+  const { credit } = deps.crediting;
   const selectById = `SELECT ${COLUMNS} FROM purchase WHERE id = ?1 ${forUpdate}`;
   const selectByPayment = `SELECT ${COLUMNS} FROM purchase WHERE payment_intent = ?1 ${forUpdate}`;
 
@@ -145,9 +152,8 @@ export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, 
       case "note-foreign-reversal":
         return yield* reversed(mutation.paymentIntent, yield* reversals.noteForeign(mutation));
       case "set-low-balance": {
-        const { accountSeq, credits } = mutation;
-        const setting = credits === null ? change(DROP_LOW_BALANCE, accountSeq) : change(SET_LOW_BALANCE, accountSeq, credits);
-        return yield* answer(undefined, (yield* setting) > 0);
+        const { accountSeq, credits, atMs } = mutation;
+        return yield* answer(undefined, yield* setThreshold(accountSeq, credits, atMs));
       }
     }
   };

@@ -3,6 +3,7 @@ import type { StoreReads } from "../store.ts";
 import type { Dialect } from "./dialect.ts";
 import { accountReads } from "./queries/accounts.ts";
 import { attemptReads } from "./queries/attempts.ts";
+import { endUserReads } from "./queries/end-users.ts";
 import { erasureReads } from "./queries/erasures.ts";
 import { listedReads } from "./queries/generation-lists.ts";
 import { generationReads } from "./queries/generations.ts";
@@ -40,6 +41,7 @@ export const readsThrough = (
   ...erasureReads(query),
   ...keyReads(query),
   ...usageReads(query, usageBehind),
+  ...endUserReads(query),
   ...listedReads(query, dialect),
   ...orphanReads(query, dialect),
   ...operatorReads(query, dialect),

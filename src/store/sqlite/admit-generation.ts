@@ -1,30 +1,42 @@
 // Writes an admission: the generation row with its hold, its links and the spending of its key.
 import type { Database } from "bun:sqlite";
 import type { FingerprintedRequest } from "../../domain/idempotency.ts";
+import type { LowBalance } from "../../domain/low-balance.ts";
 import type { AdmitResult } from "../../domain/mutations.ts";
 import { decideAdmission, type KnownSubmission } from "../decide/admission.ts";
-import type { Chained } from "../sql/ledger.ts";
+import { lowBalanceEvent } from "../decide/deliveries.ts";
+import type { EndUser, EndUserHold } from "../sql/end-users.ts";
+import type { Chained, Head } from "../sql/ledger.ts";
 import { metadataTerm } from "../sql/metadata-term.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 import { type RecordRow, recordColumns, toRecord } from "../sql/queries/record.ts";
 import type { PackedAdmit } from "../sql/serialized-mutations.ts";
+import type { BalanceAlerts } from "./balance-alerts.ts";
+import type { EndUserRows } from "./end-users.ts";
 import type { Interned } from "./interned-strings.ts";
 import type { Limits } from "./key-limits.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Outbox } from "./outbox.ts";
 import { SQLITE } from "./sql-program.ts";
 
-type AdmitDeps = { money: Ledger; plans: Interned; limits: Limits; outbox: Outbox };
+type AdmitDeps = {
+  money: Ledger;
+  plans: Interned;
+  limits: Limits;
+  endUsers: EndUserRows;
+  alerts: BalanceAlerts;
+  outbox: Outbox;
+};
 
-export const prepareAdmit = (db: Database, { money, plans, limits, outbox }: AdmitDeps) => {
+export const prepareAdmit = (db: Database, { money, plans, limits, endUsers, alerts, outbox }: AdmitDeps) => {
   const selectKey = db.prepare<RecordRow & FingerprintedRequest, [number, string]>(
     `SELECT ${recordColumns(SQLITE)}, ${SQLITE.body} AS body, g.fingerprint FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`,
   );
   const insertGeneration = db.prepare(
     `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms, start_deadline_ms,
        idempotency_key, hold_transfer_no, hold_previous_seq, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
-       max_cost_credits, request_id, plan_seq, input_defaults, expected_delivery, fingerprint)
-     VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ${money.epoch}, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
+       max_cost_credits, request_id, plan_seq, input_defaults, expected_delivery, fingerprint, end_user_seq)
+     VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ${money.epoch}, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
      ON CONFLICT (account_seq, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING`,
   );
 
@@ -62,7 +74,7 @@ export const prepareAdmit = (db: Database, { money, plans, limits, outbox }: Adm
   };
 
   /** @returns whether the row was inserted; its idempotency key may be known. */
-  const insert = (mutation: PackedAdmit, { link, head, hash }: Chained): boolean =>
+  const insert = (mutation: PackedAdmit, { link, head, hash }: Chained, endUserSeq: number | null): boolean =>
     insertGeneration.run(
       mutation.seq,
       mutation.accountSeq,
@@ -85,19 +97,41 @@ export const prepareAdmit = (db: Database, { money, plans, limits, outbox }: Adm
       mutation.addedJson,
       mutation.orderedJson,
       mutation.fingerprint,
+      endUserSeq,
     ).changes === 1;
+
+  const lowBalanceOf = ({ accountSeq, createdAtMs }: PackedAdmit, held: Head): LowBalance => ({
+    accountSeq,
+    availableCredits: held.availableCredits,
+    thresholdCredits: alerts.thresholdOf(accountSeq),
+    deliveries: outbox.add(lowBalanceEvent(accountSeq, held, createdAtMs)) ?? [],
+  });
+
+  const storedEndUser = (
+    { accountSeq, createdAtMs }: PackedAdmit,
+    { endUser: name }: EndUserHold,
+    endUser: EndUser | undefined,
+  ): number => (endUser ?? endUsers.insert(accountSeq, name, createdAtMs)).seq;
 
   return (mutation: PackedAdmit): AdmitResult => {
     const { seq, accountSeq, keySeq } = mutation;
+    const name = mutation.labels?.endUser ?? null;
+    const endUser = name === null ? undefined : endUsers.find(accountSeq, name);
+    // A replay must not store a new end user.
+    const replayed = name !== null && endUser === undefined ? submissionOf(mutation) : undefined;
     const state = {
       head: money.head(accountSeq),
-      known: undefined,
+      known: replayed,
       bound: limits.boundOf(keySeq),
       spentSince: limits.spentSince,
+      endUser,
+      endUserSpentSince: endUsers.spentSince,
+      thresholdCredits: alerts.thresholdOf(accountSeq),
       isFileStored: (fileSeq: number) => selectFile.get(fileSeq) !== null,
     };
     const { result, writes } = decideAdmission(mutation, state);
-    if (!writes || !insert(mutation, writes.held)) {
+    const endUserSeq = writes?.endUserHold ? storedEndUser(mutation, writes.endUserHold, endUser) : null;
+    if (!writes || !insert(mutation, writes.held, endUserSeq)) {
       // The row of a known key is read only now, because a lookup first would walk the index twice.
       const known = submissionOf(mutation);
       if (writes && !known) throw new MutationRejected("a key that was used before has no generation");
@@ -110,8 +144,11 @@ export const prepareAdmit = (db: Database, { money, plans, limits, outbox }: Adm
       insertMetadata.run(accountSeq, ...metadataTerm(name, value), seq);
     takeFiles(mutation);
     if (mutation.webhookUrl !== undefined) outbox.name(seq, mutation.webhookUrl);
-    money.hold(accountSeq, writes.held, seq);
+    const held = money.hold(accountSeq, writes.held, seq);
     limits.spend(writes.spend);
-    return result;
+    if (writes.endUserHold && endUserSeq !== null) endUsers.hold(endUserSeq, writes.endUserHold);
+    return writes.makesBalanceLow && result.kind === "admitted"
+      ? { ...result, lowBalance: lowBalanceOf(mutation, held) }
+      : result;
   };
 };

@@ -10,13 +10,14 @@ import { MutationRejected } from "../sql/mutation-rejected.ts";
 import { type RecordRow, recordColumns, toRecord } from "../sql/queries/record.ts";
 import type { PackedStep } from "../sql/serialized-mutations.ts";
 import type { Attempts } from "./attempt.ts";
+import type { EndUserRows } from "./end-users.ts";
 import type { Limits } from "./key-limits.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Outbox } from "./outbox.ts";
 import { SQLITE } from "./sql-program.ts";
 
-/** The cached state of a generation: its record, the version of its last transition, and the address for its events. */
-type CurrentState = { record: GenerationRecord; version: number; webhookUrl: string | null };
+/** The cached state of a generation: its record, the version of its last transition, the address for its events, and its end user. */
+type CurrentState = { record: GenerationRecord; version: number; webhookUrl: string | null; endUserSeq: number | null };
 
 /** Minimum number of cached generations, which is more than change at a time. */
 const GENERATIONS_AT_LEAST = 1_000;
@@ -26,14 +27,21 @@ export type ApplyTransitionDeps = {
   money: Ledger;
   attempts: Attempts;
   limits: Limits;
+  endUsers: EndUserRows;
   outbox: Outbox;
   /** Repays a debt from available credits. @returns the repaid credits. */
   settleDebt: (accountSeq: number, atMs: number) => Credits;
 };
 
-export const prepareStep = (db: Database, { epoch, money, attempts, limits, outbox, settleDebt }: ApplyTransitionDeps) => {
-  const select = db.prepare<RecordRow & { version: number | null; webhook_url: string | null }, [number]>(
-    `SELECT ${recordColumns(SQLITE)}, s.version, w.url AS webhook_url FROM generation g LEFT JOIN snapshot s ON s.generation_seq = g.seq
+export const prepareStep = (
+  db: Database,
+  { epoch, money, attempts, limits, endUsers, outbox, settleDebt }: ApplyTransitionDeps,
+) => {
+  const select = db.prepare<
+    RecordRow & { version: number | null; webhook_url: string | null; end_user_seq: number | null },
+    [number]
+  >(
+    `SELECT ${recordColumns(SQLITE)}, s.version, w.url AS webhook_url, g.end_user_seq FROM generation g LEFT JOIN snapshot s ON s.generation_seq = g.seq
      LEFT JOIN generation_webhook w ON w.generation_seq = g.seq WHERE g.seq = ?1`,
   );
   const insertGenerationEvent = db.prepare(
@@ -66,7 +74,8 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, outb
     const before = known.get(seq);
     if (before) return before;
     const row = select.get(seq);
-    return row ? { record: toRecord(row), version: row.version ?? 0, webhookUrl: row.webhook_url } : undefined;
+    if (!row) return undefined;
+    return { record: toRecord(row), version: row.version ?? 0, webhookUrl: row.webhook_url, endUserSeq: row.end_user_seq };
   };
 
   const end = ({ seq, status, attempts: tried, costCredits, completedAtMs }: GenerationRecord, settlement: Settlement): void => {
@@ -102,15 +111,17 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, outb
     head: settlement && current && money.head(current.record.accountSeq),
     captured: settlement?.kind === "capture" ? attempts.find(seq, settlement.n) : undefined,
     meterOf: limits.meterOf,
+    endUserSeq: current?.endUserSeq ?? null,
   });
 
   /** Writes a settlement. @param before the balance before it. */
   const settle = (mutation: PackedStep, writes: TransitionWrites, before: Head): void => {
-    const { record, transfers, spend } = writes;
+    const { record, transfers, spend, endUserSettlement } = writes;
     let head = before;
     for (const move of transfers) head = money.post(record.accountSeq, head, move).head;
     if (mutation.settlement) end(record, mutation.settlement);
     limits.spend(spend);
+    endUsers.settle(endUserSettlement);
   };
 
   const addToOutbox = ({ version, atMs }: PackedStep, record: GenerationRecord, type: WebhookEvent, url: string | null) =>
@@ -132,7 +143,7 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, outb
     const webhookUrl = current?.webhookUrl ?? null;
     const deliveries = writes.event === null ? undefined : addToOutbox(mutation, record, writes.event, webhookUrl);
     if (mutation.settlement) known.delete(seq);
-    else known.set(seq, { record, version, webhookUrl });
+    else known.set(seq, { record, version, webhookUrl, endUserSeq: state.endUserSeq });
     const settledCredits = writes.repaysDebt ? settleDebt(record.accountSeq, atMs) : 0;
     return {
       ...result,

@@ -2,10 +2,13 @@
 import type { Database } from "bun:sqlite";
 import { StoreFull, StoreUnknown } from "../../domain/commit-errors.ts";
 import type { MutationResult } from "../../domain/mutations.ts";
+import type { Credits } from "../../domain/types.ts";
 import type { SerializedMutation } from "../sql/serialized-mutations.ts";
 import { prepareAdmit } from "./admit-generation.ts";
 import { prepareStep } from "./apply-transition.ts";
 import { prepareAttempts } from "./attempt.ts";
+import { prepareBalanceAlerts } from "./balance-alerts.ts";
+import { prepareEndUserRows } from "./end-users.ts";
 import { faultCode, faultText } from "./errors.ts";
 import { prepareInterned } from "./interned-strings.ts";
 import { prepareLimits } from "./key-limits.ts";
@@ -30,19 +33,24 @@ const asStoreFault = (fault: unknown, during: string): Error => {
   return new StoreUnknown(`${during} failed and its outcome is not known: ${code} ${faultText(fault)}`);
 };
 
-/** Prepares the statements of all mutations for the write connection. */
-export const createBatchRunner = (db: Database, epoch: number): Batch => {
+/**
+ * Prepares the statements of all mutations for the write connection. @param lowBalanceCredits threshold of accounts without their
+ * own; 0: never
+ */
+export const createBatchRunner = (db: Database, epoch: number, lowBalanceCredits: Credits = 0): Batch => {
   const money = prepareLedger(db, epoch);
   const attempts = prepareAttempts(db);
   const plans = prepareInterned(db, "plan", "routes");
   const limits = prepareLimits(db);
+  const endUsers = prepareEndUserRows(db);
   const outbox = prepareOutbox(db, epoch);
-  const admit = prepareAdmit(db, { money, plans, limits, outbox });
+  const alerts = prepareBalanceAlerts(db, lowBalanceCredits);
+  const admit = prepareAdmit(db, { money, plans, limits, endUsers, alerts, outbox });
   const answer = createSqlProgram(db);
-  const crediting = prepareCrediting(money);
-  const settleDebt = (accountSeq: number, atMs: number) => answer(crediting.settle(accountSeq, atMs));
-  const step = prepareStep(db, { epoch, money, attempts, limits, outbox, settleDebt });
-  const requested = prepareSharedMutations(crediting, attempts, limits, outbox);
+  const crediting = prepareCrediting({ money, alerts, outbox });
+  const settleDebt = (accountSeq: number, atMs: number) => answer(crediting.crediting.settle(accountSeq, atMs));
+  const step = prepareStep(db, { epoch, money, attempts, limits, endUsers, outbox, settleDebt });
+  const requested = prepareSharedMutations(crediting, { attempts, limits, endUsers });
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commit = db.prepare("COMMIT");
   const savepoint = db.prepare("SAVEPOINT mutation");
@@ -65,6 +73,8 @@ export const createBatchRunner = (db: Database, epoch: number): Batch => {
     plans.forget();
     step.forget();
     limits.forget();
+    endUsers.forget();
+    alerts.forget();
     outbox.forget();
   };
   const executeSeparately = (mutation: SerializedMutation): MutationResult => {

@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import { StoreFull, StoreUnknown } from "../../domain/commit-errors.ts";
 import type { Mutation, MutationResult } from "../../domain/mutations.ts";
+import type { Credits } from "../../domain/types.ts";
 import type { Migrated } from "../migration-report.ts";
 import type { Mode, Store } from "../store.ts";
 import { requireNoCorruption } from "./corruption-check.ts";
@@ -24,6 +25,8 @@ export type StoreOptions = {
   /** Accepts a network file system, whose locks are not reliable. */
   allowNetworkDisk?: boolean;
   pragmas?: Partial<Pragmas>;
+  /** Available credits below which the balance of an account without its own threshold is low; absent: never. */
+  lowBalanceCredits?: Credits;
   /** Called when the schema was migrated to this release. */
   migrated?: (migrated: Migrated) => void;
 };
@@ -105,7 +108,7 @@ export const openSqliteStore = async (options: StoreOptions): Promise<Store> => 
       return beginEpoch(path, options, pragmas);
     });
     const writer = startWriter();
-    await writer.send({ open: { path, epoch, pragmas } });
+    await writer.send({ open: { path, epoch, pragmas, lowBalanceCredits: options.lowBalanceCredits ?? 0 } });
     markLog(options.dir);
     const reads = withCorruptionErrors(path, () => readsOver(openReader(path)));
     const inode = inodeOf(path) ?? 0;

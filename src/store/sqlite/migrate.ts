@@ -17,6 +17,7 @@ import webhooks from "./schema/0004.sql" with { type: "text" };
 import generationLists from "./schema/0005.sql" with { type: "text" };
 import erasure from "./schema/0006.sql" with { type: "text" };
 import resumableUploads from "./schema/0007.sql" with { type: "text" };
+import endUsers from "./schema/0008.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
 /** `version`: the version of the file after the step. `convert` runs behind the statements, in the same transaction. */
@@ -42,6 +43,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 14, sql: generationLists },
   { version: 15, sql: erasure, convert: digestMetadata },
   { version: 16, sql: resumableUploads },
+  { version: 17, sql: endUsers },
 ];
 
 const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0;
@@ -93,7 +95,7 @@ const rebuild = (db: Database): void => {
 };
 
 /** The oldest schema that the statements of this release can read. */
-const READABLE_VERSION = 15;
+const READABLE_VERSION = 17;
 
 /** Checks a file that is read only. @throws WrongSchema as `checkSchema`, and if the next start would migrate the file before it reads it. */
 export const requireReadable = (db: Database, name: string): void => {

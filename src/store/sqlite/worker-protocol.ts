@@ -1,5 +1,6 @@
 // Text protocol between the main thread and the writer thread for mutations and results.
 
+import type { LowBalance } from "../../domain/low-balance.ts";
 import type { AdminMutation, AdmitGeneration, Mutation, MutationResult } from "../../domain/mutations.ts";
 import type { PurchaseMutation } from "../../domain/purchase-mutations.ts";
 import type { Labels, PinRequest } from "../../domain/types.ts";
@@ -128,14 +129,22 @@ export const fromLines = (text: string): SerializedMutation[] => {
   });
 };
 
-/** Results: an admission is a 0, because the sender creates its record from the mutation. */
+/** An admission without its record, which the sender creates from the mutation; 0 if nothing else is left. */
+type AdmittedText = 0 | { lowBalance: LowBalance };
+
+/** Results: of an admission only what the sender cannot create. */
 export const outcomesToText = (outcomes: readonly MutationResult[]): string =>
-  JSON.stringify(outcomes.map((outcome) => (outcome.kind === "admitted" ? 0 : outcome)));
+  JSON.stringify(
+    outcomes.map((outcome): AdmittedText | MutationResult => {
+      if (outcome.kind !== "admitted") return outcome;
+      return outcome.lowBalance === undefined ? 0 : { lowBalance: outcome.lowBalance };
+    }),
+  );
 
 export const outcomesFromText = (text: string, mutations: readonly Mutation[]): MutationResult[] =>
-  (JSON.parse(text) as (0 | MutationResult)[]).map((outcome, i) => {
-    if (outcome !== 0) return outcome;
+  (JSON.parse(text) as (AdmittedText | MutationResult)[]).map((outcome, i) => {
+    if (outcome !== 0 && "kind" in outcome) return outcome;
     const mutation = mutations[i];
     if (mutation?.mutation !== "admit") throw new Error("an outcome does not belong to its mutation");
-    return { kind: "admitted", record: admittedRecord(mutation) };
+    return { kind: "admitted", record: admittedRecord(mutation), ...(outcome === 0 ? {} : outcome) };
   });

@@ -1,13 +1,17 @@
 // Writer thread: it owns the write connection, so that fsync never blocks the main thread.
 import type { Database } from "bun:sqlite";
 import { StoreFull } from "../../domain/commit-errors.ts";
+import type { Credits } from "../../domain/types.ts";
 import { type Batch, createBatchRunner } from "./batch.ts";
 import { faultText } from "./errors.ts";
 import { openWriter, type Pragmas } from "./open.ts";
 import { fromLines, outcomesToText } from "./worker-protocol.ts";
 
 /** Messages to the thread: open, close, or a batch of mutations as lines. */
-export type ToWriter = { open: { path: string; epoch: number; pragmas: Pragmas } } | { close: true } | string;
+export type ToWriter =
+  | { open: { path: string; epoch: number; pragmas: Pragmas; lowBalanceCredits: Credits } }
+  | { close: true }
+  | string;
 /** Responses in order: the results of a batch as text, or one of these. */
 export type FromWriter = { opened: true } | { closed: true } | { full: string } | { unknown: string } | string;
 
@@ -66,7 +70,7 @@ self.onmessage = ({ data: message }: MessageEvent<ToWriter>) => {
   }
   if ("open" in message) {
     db = openWriter(message.open.path, message.open.pragmas);
-    batch = createBatchRunner(db, message.open.epoch);
+    batch = createBatchRunner(db, message.open.epoch, message.open.lowBalanceCredits);
     answer({ opened: true });
     return;
   }

@@ -10,6 +10,7 @@ import type { ClientLog, ReceivedResponse, Seen } from "./clients.ts";
 import type { Clips } from "./clips.ts";
 import { PROVIDERS, priceIn } from "./market.ts";
 import { fileNameOf, type StoredFiles, sharedName } from "./media.ts";
+import { END_USER_LIMIT_CREDITS, LIMITED_END_USER } from "./seed-database.ts";
 import type { Upstream, UpstreamJob } from "./upstream.ts";
 
 export type Evidence = {
@@ -133,6 +134,30 @@ const auditMoney = async (
   return faults;
 };
 
+/** The stored days of each end user equal its generations, and the limit was never exceeded. */
+const auditEndUsers = async (
+  { reads, accountSeqs }: Evidence,
+  ends: ReadonlyMap<string, GenerationRecord>,
+): Promise<string[]> => {
+  const faults: string[] = [];
+  for (const [at, accountSeq] of accountSeqs.entries()) {
+    // The counts of erased generations stay, and their end users are unknown.
+    const isErased = [...ends.values()].some((end) => end.accountSeq === accountSeq && end.erasedAtMs !== null);
+    for (const { name, spentCredits, heldCredits } of await reads.endUsers(accountSeq, 0, null, 100)) {
+      const own = [...ends.values()].filter((end) => end.accountSeq === accountSeq && end.labels?.endUser === name);
+      const cost = own.reduce((sum, { costCredits }) => sum + (costCredits ?? 0), 0);
+      if (spentCredits < cost || (spentCredits > cost && !isErased) || heldCredits !== 0)
+        faults.push(
+          `account ${at}: end user ${name} has spent ${spentCredits} and holds ${heldCredits}, its generations cost ${cost}`,
+        );
+      const most = Math.max(cost, spentCredits);
+      if (name === LIMITED_END_USER && most > END_USER_LIMIT_CREDITS)
+        faults.push(`account ${at}: end user ${name} has spent ${most}, more than its limit`);
+    }
+  }
+  return faults;
+};
+
 /** @param ends every generation of the database as the API returns it at the end, by id. */
 export const audit = async (evidence: Evidence, ends: ReadonlyMap<string, GenerationRecord>): Promise<string[]> => {
   const { notebook, upstream } = evidence;
@@ -156,6 +181,6 @@ export const audit = async (evidence: Evidence, ends: ReadonlyMap<string, Genera
     if (status === "succeeded" && kept !== charged) faults.push(`${id}: the file that is kept is not the one it was charged for`);
   }
   for (const end of ends.values()) if (end.completedAtMs === null) faults.push(`${end.id}: still ${end.status} long after peace`);
-  faults.push(...(await auditJobs(evidence)), ...(await auditMoney(evidence, ends)));
+  faults.push(...(await auditJobs(evidence)), ...(await auditMoney(evidence, ends)), ...(await auditEndUsers(evidence, ends)));
   return faults;
 };

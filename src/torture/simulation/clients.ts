@@ -25,6 +25,8 @@ export type PlannedRequest = {
   maxWaitMs: number | null;
   /** A link to a clip. */
   clip: string | null;
+  /** The end user for whom it is submitted. */
+  endUser: string | null;
 };
 /** A submission's response, as its client received it. */
 export type ReceivedResponse = {
@@ -139,6 +141,7 @@ export const createClients = (deps: ClientDeps) => {
           maxWaitMs: planned.maxWaitMs,
           idempotencyKey: planned.key,
           body,
+          ...(planned.endUser === null ? {} : { labels: { metadata: null, endUser: planned.endUser } }),
           fingerprint: planned.key === null ? null : fingerprintOf(body, JSON.parse(body) as JsonObject, {}),
         })
         .catch((fault: unknown) => fault as ApiError),

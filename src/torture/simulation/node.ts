@@ -187,6 +187,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
       callersChanged: () => undefined,
       usersChanged: () => undefined,
       webhooksChanged: () => undefined,
+      balanceFell: () => undefined,
     });
     engineConnection.connect(joined);
     await crashLoop?.begin();

@@ -4,7 +4,11 @@ import { openSqliteOver } from "../../store/sqlite/in-process.ts";
 import type { NodeEnvironment } from "./node-environment.ts";
 import type { WorldDatabase } from "./world-database.ts";
 
-/** Creates the accounts of a world, each with a key, before any node starts. Returns their row numbers. */
+/** The end user of each account that has a limit in total. */
+export const LIMITED_END_USER = "limited";
+export const END_USER_LIMIT_CREDITS = 120;
+
+/** Creates the accounts of a world, each with a key and a limited end user, before any node starts. Returns their row numbers. */
 export const endow = async (database: WorldDatabase, atMs: number, ids: readonly string[]): Promise<number[]> => {
   const store = await openSqliteOver(database, { mode: "test", nowMs: atMs });
   const outcomes = await store.commit(ids.map((id) => ({ mutation: "create-account", id, name: id, atMs }) as const));
@@ -23,6 +27,10 @@ export const endow = async (database: WorldDatabase, atMs: number, ids: readonly
         atMs,
       } as const;
     }),
+  );
+  const limit = { window: "total", credits: END_USER_LIMIT_CREDITS } as const;
+  await store.commit(
+    seqs.map((accountSeq) => ({ mutation: "set-end-user-limit", accountSeq, endUser: LIMITED_END_USER, limit, atMs }) as const),
   );
   return seqs;
 };

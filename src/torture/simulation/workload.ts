@@ -4,6 +4,7 @@ import type { PlannedRequest } from "./clients.ts";
 import { drawClip } from "./clips.ts";
 import type { Faults } from "./faults.ts";
 import type { Rng } from "./rng.ts";
+import { LIMITED_END_USER } from "./seed-database.ts";
 
 /** A planned request and the start of its senders; several send the same at nearly the same time. */
 export type PlannedWork = { planned: PlannedRequest; atMs: number; senders: number };
@@ -18,6 +19,7 @@ export const drawWorkload = (
   most = Number.POSITIVE_INFINITY,
 ): { credits: number[]; tasks: PlannedWork[]; spanMs: number } => {
   const clips = dice.fork("clips");
+  const endUsers = dice.fork("end users");
   const credits = Array.from({ length: dice.whole(1, 3) }, () => (dice.chance(0.3) ? dice.whole(1, 80) : 5_000));
   const spanMs = dice.between(1, 25) * MINUTE_MS;
   const count = Math.min(most, dice.whole(2, dice.pick([4, 8, 16])));
@@ -32,6 +34,7 @@ export const drawWorkload = (
       maxCostCredits: dice.chance(0.2) ? dice.whole(1, 60) : 10_000,
       maxWaitMs: dice.chance(0.4) ? dice.whole(5, 1_200) * 1000 : null,
       clip: null,
+      endUser: endUsers.chance(0.5) ? endUsers.pick(["free", LIMITED_END_USER]) : null,
     };
     // Requests with equal inputs have no clip, because a list distinguishes them by their prompts.
     if (planned.prompt !== "the same" && clips.chance(0.3))

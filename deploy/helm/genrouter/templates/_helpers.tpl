@@ -29,7 +29,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- range $section, $members := .Values.settings }}
 {{- range $name, $value := $members }}
-{{- if has (printf "%s.%s" $section $name) (list "operator.token" "store.url" "s3.secret_key" "stripe.secret_key" "stripe.webhook_secret") }}{{ fail (printf "settings.%s.%s is a credential: put GENROUTER_%s__%s into the secret that existingSecret names" $section $name (upper $section) (upper $name)) }}{{ end }}
+{{- if has (printf "%s.%s" $section $name) (list "operator.token" "store.url" "s3.secret_key" "stripe.secret_key" "stripe.webhook_secret" "mail.password") }}{{ fail (printf "settings.%s.%s is a credential: put GENROUTER_%s__%s into the secret that existingSecret names" $section $name (upper $section) (upper $name)) }}{{ end }}
 {{- if has (printf "%s.%s" $section $name) (list "server.host" "server.port" "data.dir") }}{{ fail (printf "settings.%s.%s is set by the chart" $section $name) }}{{ end }}
 {{- end }}
 {{- end }}

@@ -81,6 +81,23 @@ const holds: Check<Clause> = {
              AND g.created_at_ms >= m.from_day * 86400000) spending
        GROUP BY spend_limit_seq, day HAVING sum(metered) <> sum(spent)) x JOIN api_key k ON k.seq = x.spend_limit_seq`,
     ),
+    clause(
+      // An erasure removes the end user of an ended generation, whose counts remain.
+      "the counted days of an end user differ from its generations",
+      `SELECT a.id AS account, x.end_user_seq AS end_user, x.day, CAST(x.spent AS bigint) AS spent, CAST(x.held AS bigint) AS held,
+         CAST(x.charged AS bigint) AS charged, CAST(x.ended AS bigint) AS ended
+       FROM (SELECT end_user_seq, day, sum(spent) AS spent, sum(held) AS held, sum(charged) AS charged, sum(ended) AS ended FROM (
+         SELECT end_user_seq, day, spent_credits AS spent, held_credits AS held, charged_credits AS charged, succeeded + failed AS ended
+           FROM end_user_day
+         UNION ALL SELECT end_user_seq, created_at_ms / 86400000, -coalesce(cost_credits, reserved_credits),
+             CASE WHEN completed_at_ms IS NULL THEN -reserved_credits ELSE 0 END, 0, 0 FROM generation
+           WHERE EXISTS (SELECT 1 FROM end_user) AND end_user_seq IS NOT NULL
+         UNION ALL SELECT end_user_seq, completed_at_ms / 86400000, 0, 0, -cost_credits, -1 FROM generation
+           WHERE EXISTS (SELECT 1 FROM end_user) AND end_user_seq IS NOT NULL AND completed_at_ms IS NOT NULL) counted
+       GROUP BY end_user_seq, day) x JOIN end_user u ON u.seq = x.end_user_seq JOIN account a ON a.seq = u.account_seq
+       WHERE x.held <> 0 OR x.spent < 0 OR x.charged < 0 OR x.ended < 0 OR (x.spent + x.charged + x.ended > 0 AND NOT EXISTS
+         (SELECT 1 FROM generation e WHERE e.account_seq = u.account_seq AND e.erased_at_ms IS NOT NULL))`,
+    ),
   ],
 };
 
