@@ -42,8 +42,10 @@ export type UserAdminDeps = {
   linkMade: (link: { kind: "invite" | "reset"; email: string; path: string; expiresAtMs: number }) => void;
 };
 
-export const createUserAdmin = ({ reads, post, clock, linkMade }: UserAdminDeps): UserAdmin => {
-  const userOf = async (named: string): Promise<UserRow> => {
+/** Finds a user by id or e-mail address. @throws AdminError `notFound` */
+const userFinder =
+  (reads: Pick<StoreReads, "users">) =>
+  async (named: string): Promise<UserRow> => {
     const email = readEmail(named);
     const found = (await reads.users()).find((user) => user.id === named || user.email === email);
     if (found) return found;
@@ -52,6 +54,9 @@ export const createUserAdmin = ({ reads, post, clock, linkMade }: UserAdminDeps)
       code: "not_found",
     });
   };
+
+export const createUserAdmin = ({ reads, post, clock, linkMade }: UserAdminDeps): UserAdmin => {
+  const userOf = userFinder(reads);
   const link = async (
     kind: keyof typeof PATHS,
     request: { role: UserRole } & Partial<Record<"email" | "userId" | "accountName", string | null>> & {

@@ -35,7 +35,10 @@ export const createMailQueue = ({ clock, log, send }: { clock: Clock; log: Log; 
   const giveUp = ({ kind }: QueuedMail, reason: string): void => log("mail failed", { kind, reason, action: ACTION });
   const retry = (waiting: Waiting, reason: string): void => {
     const pauseMs = RETRIES_MS[waiting.tries];
-    if (pauseMs === undefined || isStopped) return giveUp(waiting.mail, reason);
+    if (pauseMs === undefined || isStopped) {
+      giveUp(waiting.mail, reason);
+      return;
+    }
     log("mail try failed", { kind: waiting.mail.kind, reason });
     waiting.tries += 1;
     later.add(waiting);

@@ -95,6 +95,24 @@ const createSweep =
     }
   };
 
+/** Runs `work` in the background, and again until it succeeds. */
+const createBeginning = (clock: Clock, work: () => Promise<void>, failed: (fault: unknown) => void) => {
+  let isStopped = false;
+  let takeBack = (): void => undefined;
+  const begin = (): void => {
+    work().catch((fault: unknown) => {
+      if (isStopped) return;
+      failed(fault);
+      takeBack = clock.after(BEGIN_AGAIN_MS, begin);
+    });
+  };
+  const stop = (): void => {
+    isStopped = true;
+    takeBack();
+  };
+  return { begin, stop };
+};
+
 export const createWebhookDelivery = (deps: DeliveryDeps): WebhookDelivery => {
   const { clock, log, reads, post, targets, node } = deps;
   const failed = logFault(log);
@@ -128,16 +146,7 @@ export const createWebhookDelivery = (deps: DeliveryDeps): WebhookDelivery => {
     targets.forget();
     await lanes.scan();
   };
-  let isStopped = false;
-  let takeBack = (): void => undefined;
-  const begin = (): void => {
-    takeOver().catch((fault: unknown) => {
-      if (isStopped) return;
-      failed(fault);
-      takeBack = clock.after(BEGIN_AGAIN_MS, begin);
-    });
-  };
-
+  const { begin, stop: stopBeginning } = createBeginning(clock, takeOver, failed);
   const add: WebhookDelivery["add"] = (deliveries) => {
     for (const delivery of deliveries) lanes.add(delivery);
   };
@@ -166,8 +175,7 @@ export const createWebhookDelivery = (deps: DeliveryDeps): WebhookDelivery => {
     load: lanes.load,
     drain: lanes.drain,
     stop: () => {
-      isStopped = true;
-      takeBack();
+      stopBeginning();
       lanes.stop();
     },
   };

@@ -115,6 +115,12 @@ const toGeneration = (row: CurrentRow): LoadedGeneration => ({
   webhookUrl: row.webhook_url,
 });
 
+/** The end users that admissions name. */
+const endUserNamesOf = (admits: readonly PackedAdmit[]): { account: number; name: string; term: string }[] =>
+  admits.flatMap(({ accountSeq: account, labels }) =>
+    typeof labels?.endUser === "string" ? [{ account, name: labels.endUser, term: endUserTerm(labels.endUser) }] : [],
+  );
+
 /**
  * Sends everything before it waits, so that it shares a round trip with earlier statements. All nodes lock accounts in ascending
  * order, which avoids deadlocks. Each statement includes earlier commits, and the lock comes first, so no row of an account is
@@ -134,9 +140,7 @@ export const load = async (connection: Connection, mutations: readonly BatchedMu
     dayOf(8e15),
   );
   const named = integers.of(admits.flatMap(({ files }) => files?.inputs.flatMap(({ fileSeq }) => fileSeq ?? []) ?? []));
-  const endUserNames = admits.flatMap(({ accountSeq: account, labels }) =>
-    typeof labels?.endUser === "string" ? [{ account, name: labels.endUser, term: endUserTerm(labels.endUser) }] : [],
-  );
+  const endUserNames = endUserNamesOf(admits);
   const noEndUsers = endUserNames.length === 0;
   const endUsersJson = JSON.stringify(endUserNames);
   const hasMoney = admits.length > 0 || ending !== integers.NONE;
