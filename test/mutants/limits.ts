@@ -159,7 +159,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     name: "end-user-known-too-long",
     breaks: "A changed limit of an end user takes effect only after the next start.",
     standsFor: "the writer reloads its cached end users when a limit changes",
-    patches: [{ file: "src/store/sql/end-users.ts", find: "    changed();\n", put: "" }],
+    patches: [{ file: "src/store/sql/end-users.ts", find: "      changed();\n      const term", put: "      const term" }],
     killer: "ledger",
   },
   {

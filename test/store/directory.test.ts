@@ -195,7 +195,7 @@ test("rejects reads of a directory whose database is missing or invalid", async 
 });
 
 test("rolls back the whole batch on a full disk, reports StoreFull, and commits the batch once there is space", async () => {
-  const store = await open({ pragmas: { maxPages: 140 } });
+  const store = await open({ pragmas: { maxPages: 180 } });
   const account = await openAccount(store, 1_000_000);
   const big = (n: number) =>
     Array.from({ length: n }, () => admitMutation(account, { body: JSON.stringify({ input: { prompt: "x".repeat(2000) } }) }));
