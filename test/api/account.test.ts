@@ -171,7 +171,7 @@ test("usage and ledger are 403 for a key with limits or models", async () => {
 
 test.each([
   ["/v1/balance?colour=red", /^"colour": unknown; the query takes nothing\.$/],
-  ["/v1/usage?group_by=account", /^group_by: must be day, model or key\.$/],
+  ["/v1/usage?group_by=account", /^group_by: must be day, model, key or end_user\.$/],
   ["/v1/usage?from=yesterday", /^from: a day as 2026-10-19\.$/],
   ["/v1/usage?from=2024-01-01&to=2026-01-01", /^from: a day before to, and at most 400 days in all\.$/],
   ["/v1/ledger?kind=gift", /^kind: must be topup, hold, capture, release or adjust\.$/],

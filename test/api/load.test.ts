@@ -121,7 +121,7 @@ describe("503 busy", () => {
     "is returned while the disk is full (writer: %s), without a hold; reads are served and a drain does not wait for space",
     async (writer) => {
       const writing = writer === "thread" ? { writer } : {};
-      const { balance, request, clock, components, simulator } = await open({ pragmas: { maxPages: 150 }, ...writing });
+      const { balance, request, clock, components, simulator } = await open({ pragmas: { maxPages: 190 }, ...writing });
       // The first generation runs and must be committed later. The others only fill the disk.
       simulator.script({ fault: "late-ms", ms: 20_000 });
       const accepted: string[] = [];

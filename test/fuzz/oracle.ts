@@ -146,7 +146,11 @@ export const openOracle = (document: JsonObject): Oracle => {
     if (status >= 500 && status !== 503) return [`${status} ${text.slice(0, 200)}`];
     const [plain = ""] = reached(path).split("?");
     if (FOR_PEOPLE.test(plain)) return pageFaults(plain, status, headers, text);
-    const at = templates.find(({ pattern }) => pattern.test(plain))?.template;
+    const matching = templates.filter(({ pattern }) => pattern.test(plain));
+    // A method that the first path does not have reaches the next one, as GET of `/v1/files/uploads` reads a file of this id.
+    const names = method === "HEAD" ? ["head", "get"] : [method.toLowerCase()];
+    const isOf = (template: string): boolean => names.some((name) => isObject(member(document.paths, template)[name]));
+    const at = (matching.find(({ template }) => isOf(template)) ?? matching[0])?.template;
     const item = at === undefined ? {} : member(document.paths, at);
     const operationName = method === "HEAD" && !isObject(item.head) ? "get" : method.toLowerCase();
     const own = item[operationName];

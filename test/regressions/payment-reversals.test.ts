@@ -49,7 +49,7 @@ test("a dispute in EUR pauses the account and is reported until an operator deci
   expect(await metrics()).toContain("genrouter_reversals_undecided 1");
   const by = { kind: "command", id: "0", name: "root" } as const;
   const decision = { ...decideMutation(dispute.id, 2500), reason: "all of it", by, atMs: bed.harness.clock.nowMs() };
-  expect(await bed.harness.components.post(decision)).toEqual({ kind: "done", credits: -2500 });
+  expect(await bed.harness.components.post(decision)).toMatchObject({ kind: "done", credits: -2500 });
   expect(await standing()).toEqual([0, 0, false]);
   expect((await request()).status).toBe(404);
   expect((await reported())[0]).toMatchObject({ action: "decide-reversal", detail: { credits: 2500, reason: "all of it" } });
