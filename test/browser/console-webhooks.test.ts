@@ -54,7 +54,7 @@ here("the page Webhooks", () => {
     await dialog.getByRole("button", { name: "Create endpoint" }).click();
     const secret = await page.getByRole("textbox", { name: "Secret" }).inputValue();
     await page.getByRole("button", { name: "Close" }).click();
-    await page.getByText("generation.succeeded, generation.failed, purchase.completed").waitFor();
+    await page.getByText("generation.succeeded, generation.failed, credits.low, purchase.completed").waitFor();
     await page.getByRole("button", { name: `Send test event: ${url}` }).click();
     const delivery = page.locator('.delivery[data-state="delivered"]');
     await delivery.waitFor();
