@@ -1,6 +1,7 @@
 // Serves the balance of the account and the limits of the key, GET /v1/balance.
 import { windowEndsAtMs } from "../../domain/calendar.ts";
 import type { Clock } from "../../domain/clock.ts";
+import { balanceObject } from "../../domain/low-balance.ts";
 import { KEY_WINDOWS } from "../../domain/types.ts";
 import type { StoreReads } from "../../store/store.ts";
 import type { AuthenticatedHandler } from "../auth.ts";
@@ -34,14 +35,5 @@ export const balance =
     readQuery(request, []);
     const [account, limits] = await Promise.all([reads.account(accountId), limitsOf(reads, keyId, clock.nowMs())]);
     if (!account) throw new Error("the account of a valid key does not exist");
-    const { availableCredits, heldCredits, owedCredits } = account;
-    const shown = {
-      object: "balance",
-      balance_usd: usd(availableCredits + heldCredits),
-      held_usd: usd(heldCredits),
-      available_usd: usd(availableCredits),
-      owed_usd: usd(owedCredits),
-      limits,
-    };
-    return answerJson(200, JSON.stringify(shown), requestId);
+    return answerJson(200, JSON.stringify({ ...balanceObject(account), limits }), requestId);
   };
