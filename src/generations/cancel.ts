@@ -7,6 +7,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { Decide } from "../domain/operator-decision.ts";
 import type { Caller, GenerationRecord } from "../domain/types.ts";
 import type { StoreReads } from "../store/store.ts";
+import { findOwn } from "./find-own.ts";
 
 /** `requestedAtMs`: since when a cancellation is pending; null after the end. */
 export type Cancellation = { record: GenerationRecord; requestedAtMs: number | null };
@@ -26,7 +27,6 @@ export type CancelDeps = {
 const APPLIED_WITHIN_MS = 10_000;
 const POLL_MS = 50;
 
-const unknown = () => refuse("not_found", "No generation with this id on the account.");
 const restoring = () => refuse("restarting", "The generation is being restored after a restart; send the same request again.");
 
 /** Since when a cancellation is pending; null if none was requested, or after the end. */
@@ -38,12 +38,6 @@ export const pendingSinceMs = async (
 
 /** Creates the function that cancels. It throws ApiError `not_found`, `already_ended` or `restarting`. */
 export const createCancel = ({ reads, decide, supervisor, isShared, clock }: CancelDeps): Cancel => {
-  const find = async (id: string, { accountId, keyId, isLimited }: Parameters<Cancel>[1]) => {
-    const found = await reads.findGeneration(id);
-    if (found?.accountId !== accountId || (isLimited && found.key.id !== keyId)) return unknown();
-    return found;
-  };
-
   /** The cancellation as stored: pending, or carried out; null if none was requested. */
   const stored = async (record: GenerationRecord): Promise<Cancellation | null> => {
     if (record.completedAtMs === null) {
@@ -55,7 +49,7 @@ export const createCancel = ({ reads, decide, supervisor, isShared, clock }: Can
   };
 
   return async (id, caller) => {
-    const record = await find(id, caller);
+    const record = await findOwn(reads, id, caller);
     const { seq } = record;
     const earlier = await stored(record);
     if (earlier) return earlier;
@@ -63,7 +57,7 @@ export const createCancel = ({ reads, decide, supervisor, isShared, clock }: Can
     await decide(seq, { type: "cancelRequested", by: caller.keyId, decidedAtMs });
     for (let waitedMs = 0; waitedMs < APPLIED_WITHIN_MS; waitedMs += POLL_MS) {
       await supervisor.idle(seq);
-      const cancellation = await stored(await find(id, caller));
+      const cancellation = await stored(await findOwn(reads, id, caller));
       if (cancellation) return cancellation;
       if (!isShared && !supervisor.has(seq)) return restoring();
       await new Promise<void>((resolve) => void clock.after(POLL_MS, resolve));

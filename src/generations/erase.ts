@@ -5,6 +5,7 @@ import type { AdminResult, EraseGeneration, Principal } from "../domain/mutation
 import type { Caller, GenerationRecord } from "../domain/types.ts";
 import type { Log } from "../logging/events.ts";
 import type { StoreReads } from "../store/store.ts";
+import { findOwn } from "./find-own.ts";
 
 /** A backup that may still contain the texts. `expiresAtMs`: when the service deletes it; null: it never does. */
 export type OlderBackup = { name: string; takenAtMs: number; expiresAtMs: number | null };
@@ -26,14 +27,8 @@ export type EraseDeps = {
 
 /** Creates the function that deletes. It throws ApiError `not_found` or `not_ended`. */
 export const createErase = ({ reads, post, removeFiles, olderBackups, log, clock }: EraseDeps): Erase => {
-  const find = async (id: string, { accountId, keyId, isLimited }: Eraser) => {
-    const found = await reads.findGeneration(id);
-    if (found?.accountId !== accountId || (isLimited && found.key.id !== keyId))
-      return refuse("not_found", "No generation with this id on the account.");
-    return found;
-  };
   return async (id, eraser) => {
-    const { seq, accountSeq, status, completedAtMs, createdAtMs } = await find(id, eraser);
+    const { seq, accountSeq, status, completedAtMs, createdAtMs } = await findOwn(reads, id, eraser);
     if (completedAtMs === null)
       return refuse("not_ended", `The generation is ${status}; cancel it or wait until it has ended, then delete it.`);
     const mutation: EraseGeneration = { mutation: "erase-generation", seq, accountSeq, withFiles: true, atMs: clock.nowMs() };
@@ -42,7 +37,7 @@ export const createErase = ({ reads, post, removeFiles, olderBackups, log, clock
     if (outcome.count === 1) log("generation erased", { generation_id: id, account_id: eraser.accountId });
     // A response does not wait for unavailable storage: the files are not served any more.
     await removeFiles({ seq, id }).catch(() => undefined);
-    const erasedAtMs = (await find(id, eraser)).erasedAtMs ?? mutation.atMs;
+    const erasedAtMs = (await findOwn(reads, id, eraser)).erasedAtMs ?? mutation.atMs;
     return { id, erasedAtMs, backups: olderBackups(createdAtMs, erasedAtMs) };
   };
 };
