@@ -97,6 +97,8 @@ export type HarnessOptions = {
 
 export type Harness = {
   url: string;
+  /** Data directory of this node. */
+  dataDir: string;
   /** The address of this node, without the proxy. */
   nodeUrl: string;
   clock: TestClock;
@@ -293,6 +295,7 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
   return {
     url,
     nodeUrl: listening.url,
+    dataDir: dir,
     clock,
     simulator,
     components,
