@@ -1,13 +1,16 @@
 // Makes the file of a resumable upload whose last part is stored: joins the parts, measures the whole and stores it.
 import { ApiError } from "../domain/api-errors.ts";
+import type { Clock } from "../domain/clock.ts";
 import { newId } from "../domain/ids.ts";
 import type { ResumableUpload, UploadPart } from "../domain/resumable-mutations.ts";
 import type { Files, Incoming } from "../files/port.ts";
 import type { MeasureUpload } from "../media/measure-upload.ts";
 import type { StoreReads } from "../store/store.ts";
-import { createStore, FILE_NO, type StoreUploadDeps, UPLOAD_MS } from "./store-upload.ts";
+import { withinUploadTime } from "./body-reader.ts";
+import { createStore, FILE_NO, type StoreUploadDeps } from "./store-upload.ts";
 
 export type CompleteUploadDeps = StoreUploadDeps & {
+  clock: Clock;
   reads: Pick<StoreReads, "uploadParts">;
   storage: Pick<Files, "receive" | "objectOf">;
   /** Reads a stored part from the disk or the bucket; undefined if it is missing. */
@@ -20,7 +23,7 @@ const missingPart = () =>
 
 /** @returns the id of the file. @throws ApiError as for `POST /v1/files`, `server_error` for a part that is missing */
 export const createCompleteUpload = (deps: CompleteUploadDeps) => {
-  const { reads, storage, measure, readPart } = deps;
+  const { reads, storage, measure, readPart, clock } = deps;
   const store = createStore(deps);
 
   const copyPart = async (part: UploadPart, incoming: Incoming, hash: Bun.CryptoHasher): Promise<void> => {
@@ -36,7 +39,7 @@ export const createCompleteUpload = (deps: CompleteUploadDeps) => {
 
   return async (upload: ResumableUpload): Promise<string> => {
     const { id, seq, accountSeq, bytes } = upload;
-    const signal = AbortSignal.timeout(UPLOAD_MS);
+    const { signal, end } = withinUploadTime(clock);
     const blobId = newId("blob");
     const hash = new Bun.CryptoHasher("sha256");
     const incoming = await storage.receive(blobId, FILE_NO);
@@ -46,6 +49,7 @@ export const createCompleteUpload = (deps: CompleteUploadDeps) => {
       const content = { bytes, sha256: hash.digest("hex"), ...found };
       return await store({ blobId, incoming, content, resumableId: id }, { accountSeq }, signal);
     } finally {
+      end();
       await incoming.discard();
     }
   };

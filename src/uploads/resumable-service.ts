@@ -11,10 +11,11 @@ import type { Files } from "../files/port.ts";
 import type { Log } from "../logging/events.ts";
 import type { StoreReads } from "../store/store.ts";
 import { createAdmissionCheck, requireOpen, requireSpace, type UploadAdmissionDeps } from "./admission.ts";
+import { withinUploadTime } from "./body-reader.ts";
 import { type CompleteUploadDeps, createCompleteUpload } from "./complete-upload.ts";
 import { createPlaces } from "./places.ts";
 import { type Checksum, type ReceivedPart, receiveParts } from "./receive-parts.ts";
-import { asBusy, FILE_NO, keepBytes, UPLOAD_ENDED, UPLOAD_MS, unexpected } from "./store-upload.ts";
+import { asBusy, FILE_NO, keepBytes, UPLOAD_ENDED, unexpected } from "./store-upload.ts";
 import { createUploadLocks, refuseLocked, type UploadLock, type UploadLocksDeps } from "./upload-locks.ts";
 
 export type ResumableServiceDeps = UploadAdmissionDeps &
@@ -119,7 +120,8 @@ const createReceive = ({ parts, post, clock }: ResumableServiceDeps) => {
     if (begun.kind === "gone") return refuseLocked();
     if (begun.kind !== "reserved") return unexpected(begun);
     const content = { sha256, bytes, mime: "application/octet-stream" };
-    await keepBytes({ incoming, content }, object, AbortSignal.timeout(UPLOAD_MS));
+    const time = withinUploadTime(clock);
+    await keepBytes({ incoming, content }, object, time.signal).finally(time.end);
     const stored = await post({ mutation: "store-upload-part", ...holder, partId: id, ...times() });
     if (stored.kind === "gone") refuseLocked();
     else if (stored.kind !== "stored") unexpected(stored);
@@ -139,7 +141,7 @@ const createReceive = ({ parts, post, clock }: ResumableServiceDeps) => {
           await store(upload, lock, offset, part);
           offset += part.bytes;
         },
-        nowMs: clock.nowMs,
+        clock,
         onChunk: lock.seen,
         signal: lock.signal,
       },

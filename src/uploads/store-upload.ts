@@ -20,8 +20,6 @@ export type StoreUploadDeps = {
 
 /** A blob has one file. */
 export const FILE_NO = 1;
-/** Maximum duration of an upload. A reserved blob that is older than that, with a margin, is retired by the sweep. */
-export const UPLOAD_MS = 1_800_000;
 export const BUSY = "The service is overloaded; send the same file again.";
 export const NO_SPACE = "The service has no space for the file at present; send it again later.";
 /** The upload that should become the file was terminated, or has expired. */

@@ -17,7 +17,7 @@ export type UploadSweeperDeps = {
 };
 
 const BATCH = 100;
-/** Age of a reservation whose upload cannot be running any more, ms. */
+/** Age of a reservation whose upload cannot be running any more (`UPLOAD_MS`, with a margin), ms. */
 const LEFT_MS = 3_600_000;
 
 /** Runs `one` for each row until a page is not full. A row that stays ends the run; the next sweep continues. */

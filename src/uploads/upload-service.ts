@@ -9,9 +9,10 @@ import type { Log } from "../logging/events.ts";
 import type { MeasureUpload } from "../media/measure-upload.ts";
 import type { StoreReads } from "../store/store.ts";
 import { createAdmissionCheck, type UploadAdmissionDeps } from "./admission.ts";
+import { withinUploadTime } from "./body-reader.ts";
 import { createPlaces } from "./places.ts";
 import { receiveUpload, type UploadBody } from "./receive-upload.ts";
-import { asBusy, createStore, FILE_NO, type StoreUploadDeps, UPLOAD_MS, unexpected } from "./store-upload.ts";
+import { asBusy, createStore, FILE_NO, type StoreUploadDeps, unexpected } from "./store-upload.ts";
 
 export type UploadServiceDeps = UploadAdmissionDeps &
   StoreUploadDeps & {
@@ -54,18 +55,20 @@ const UNKNOWN = "No file with this id on the account.";
 
 /** Creates the function that receives, measures and stores the file of a request. @returns the id of the file */
 const createReceive = (deps: UploadServiceDeps) => {
-  const { storage, limits, measure } = deps;
+  const { storage, limits, measure, clock } = deps;
   const store = createStore(deps);
   return async (body: UploadBody, caller: Caller, signal: AbortSignal, onReceived: () => void): Promise<string> => {
     const blobId = newId("blob");
     const incoming = await storage.receive(blobId, FILE_NO);
+    const time = withinUploadTime(clock, signal);
     try {
-      const { bytes, sha256 } = await receiveUpload(body, incoming, limits.upload_bytes);
+      const { bytes, sha256 } = await receiveUpload(body, incoming, { mostBytes: limits.upload_bytes, clock, signal });
       onReceived();
-      const found = await measure({ path: incoming.path, bytes, account: String(caller.accountSeq) }, signal);
-      if (signal.aborted) refuse("invalid_request", "The connection closed before the file was stored.");
-      return await store({ blobId, incoming, content: { bytes, sha256, ...found } }, caller, signal);
+      const found = await measure({ path: incoming.path, bytes, account: String(caller.accountSeq) }, time.signal);
+      if (time.signal.aborted) refuse("invalid_request", "The connection closed before the file was stored.");
+      return await store({ blobId, incoming, content: { bytes, sha256, ...found } }, caller, time.signal);
     } finally {
+      time.end();
       await incoming.discard();
     }
   };
@@ -88,8 +91,7 @@ export const createUploadService = (deps: UploadServiceDeps): UploadService => {
       await requireAdmission(caller, body.contentLength ?? 0);
       const leave = takePlace(caller.accountSeq);
       try {
-        const whole = AbortSignal.any([signal, AbortSignal.timeout(UPLOAD_MS)]);
-        const file = await find(await receive(body, caller, whole, onReceived), caller);
+        const file = await find(await receive(body, caller, signal, onReceived), caller);
         log("file uploaded", { account_id: caller.accountId, file_id: file.id, kind: file.kind, bytes: file.bytes });
         return file;
       } catch (fault) {

@@ -17,7 +17,7 @@ let clip: Uint8Array;
 let voice: Uint8Array;
 
 beforeAll(async () => {
-  harness = await openApiHarness({ dir, env: { GENROUTER_LIMITS__UPLOAD_BYTES: String(MOST_BYTES) } });
+  harness = await openApiHarness({ dir, factor: 1, env: { GENROUTER_LIMITS__UPLOAD_BYTES: String(MOST_BYTES) } });
   picture = await sampleBytes(harness, "picture.png?width=40&height=30");
   clip = await sampleBytes(harness, "clip.mp4?seconds=4&width=64&height=48");
   voice = await sampleBytes(harness, "voice.mp3?seconds=2");
