@@ -22,8 +22,8 @@ export interface ResumableReads {
 export interface UploadReads extends ResumableReads {
   /** A file that is not deleted, of any account. */
   uploadedFile(id: string): Promise<UploadedFile | undefined>;
-  /** Files of an account before a row number (null: all), newest first; at most `limit`. */
-  uploadedFiles(accountSeq: number, beforeSeq: number | null, limit: number): Promise<UploadedFile[]>;
+  /** Files of an account before a row number (null: all) that have not expired, newest first; at most `limit`. */
+  uploadedFiles(accountSeq: number, beforeSeq: number | null, nowMs: number, limit: number): Promise<UploadedFile[]>;
   /** The row number of a file of the account, also of a deleted one. */
   uploadedFileSeq(id: string, accountSeq: number): Promise<number | undefined>;
   /** Bytes that count against the quota of an account. */

@@ -104,7 +104,7 @@ export const createUploadService = (deps: UploadServiceDeps): UploadService => {
     list: async ({ accountSeq }, after, limit) => {
       const beforeSeq = after === null ? null : await reads.uploadedFileSeq(after, accountSeq);
       if (beforeSeq === undefined) return refuse("invalid_request", "after: no file with this id on the account.");
-      const found = await reads.uploadedFiles(accountSeq, beforeSeq, limit + 1);
+      const found = await reads.uploadedFiles(accountSeq, beforeSeq, clock.nowMs(), limit + 1);
       const files = found.slice(0, limit);
       return { files, next: found.length > limit ? (files.at(-1)?.id ?? null) : null };
     },

@@ -302,8 +302,10 @@ test("a file expires after its retention, and its bytes are deleted", async () =
     short.clock.skip(99_000);
     await short.components.sweep();
     expect((await short.request("GET", `/v1/files/${id}`)).status).toBe(200);
+    expect((await short.request("GET", "/v1/files")).body.data).toMatchObject([{ id }]);
     short.clock.skip(1_000);
     expect((await short.request("GET", `/v1/files/${id}`)).status).toBe(404);
+    expect((await short.request("GET", "/v1/files")).body).toMatchObject({ data: [], has_more: false });
     expect(stored().length).toBe(1);
     await short.components.sweep();
     expect(stored()).toEqual([]);

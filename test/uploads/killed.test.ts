@@ -110,7 +110,7 @@ test("uploads killed at random moments leave whole files and no bytes without a 
     expect(filesBelow(join(data, "upload-parts"))).toEqual([]);
     const stored = new Map<string, { bytes: number; accountSeq: number }>();
     for (const { accountSeq } of tenants) {
-      const files = await harness.store.uploadedFiles(accountSeq, null, 10_000);
+      const files = await harness.store.uploadedFiles(accountSeq, null, 0, 10_000);
       for (const { blobId, bytes } of files) stored.set(`${blobId}.1`, { bytes, accountSeq });
       const used = [...stored.values()].filter((blob) => blob.accountSeq === accountSeq);
       expect(await harness.store.uploadedBytes(accountSeq)).toBe(used.reduce((sum, blob) => sum + blob.bytes, 0));

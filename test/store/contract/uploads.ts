@@ -70,7 +70,8 @@ export const uploadPromises = (stage: Stage): void => {
     expect((await commitOne(store, beginMutation(account.seq, contentOf("new", { bytes: 1 })))).kind).toBe("quota_exceeded");
     expect((await commitOne(store, deletion(account.seq, half.id))).kind).toBe("deleted");
     expect(await store.uploadedBytes(account.seq)).toBe(QUOTA);
-    for (const { id } of await store.uploadedFiles(account.seq, null, 10)) await store.commit([deletion(account.seq, id)]);
+    for (const { id } of await store.uploadedFiles(account.seq, null, NOW_MS, 10))
+      await store.commit([deletion(account.seq, id)]);
     expect(await store.uploadedBytes(account.seq)).toBe(0);
   });
 
@@ -164,10 +165,13 @@ export const uploadPromises = (stage: Stage): void => {
     for (const seed of ["a", "b", "c", "d"]) all.unshift(await upload(store, account.seq, seed));
     const other = await openAccount(store, 0);
     await upload(store, other.seq, "a");
-    expect(await store.uploadedFiles(account.seq, null, 10)).toEqual(all);
-    expect(await store.uploadedFiles(account.seq, null, 2)).toEqual(all.slice(0, 2));
+    expect(await store.uploadedFiles(account.seq, null, NOW_MS, 10)).toEqual(all);
+    expect(await store.uploadedFiles(account.seq, null, NOW_MS, 2)).toEqual(all.slice(0, 2));
     await store.commit([deletion(account.seq, all[1]?.id ?? "")]);
-    expect(await store.uploadedFiles(account.seq, all[1]?.seq ?? 0, 10)).toEqual(all.slice(2));
-    expect((await store.uploadedFiles(account.seq, null, 10)).length).toBe(3);
+    expect(await store.uploadedFiles(account.seq, all[1]?.seq ?? 0, NOW_MS, 10)).toEqual(all.slice(2));
+    expect((await store.uploadedFiles(account.seq, null, NOW_MS, 10)).length).toBe(3);
+    const { expiresAtMs = 0 } = all[0] ?? {};
+    expect((await store.uploadedFiles(account.seq, null, expiresAtMs - 1, 10)).length).toBe(3);
+    expect(await store.uploadedFiles(account.seq, null, expiresAtMs, 10)).toEqual([]);
   });
 };

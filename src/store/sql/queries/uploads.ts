@@ -21,7 +21,7 @@ const FILE = `SELECT f.seq, f.id, f.account_seq AS "accountSeq", b.id AS "blobId
     b.duration_ms AS ms, b.picture_ms AS "pictureMs", b.object, f.created_at_ms AS "createdAtMs", f.expires_at_ms AS "expiresAtMs"
   FROM uploaded_file f JOIN upload_blob b ON b.seq = f.blob_seq WHERE f.deleted_at_ms IS NULL`;
 const BY_ID = `${FILE} AND f.id = ?1`;
-const OF_ACCOUNT = `${FILE} AND f.account_seq = ?1 AND f.seq < ?2 ORDER BY f.seq DESC LIMIT ?3`;
+const OF_ACCOUNT = `${FILE} AND f.account_seq = ?1 AND f.seq < ?2 AND f.expires_at_ms > ?3 ORDER BY f.seq DESC LIMIT ?4`;
 const SEQ = "SELECT seq FROM uploaded_file WHERE id = ?1 AND account_seq = ?2";
 const USED = "SELECT bytes FROM upload_usage WHERE account_seq = ?1";
 const BLOB = `SELECT id, account_seq AS "accountSeq", sha256, bytes, mime, object,
@@ -59,8 +59,8 @@ export const uploadReads = (query: Query): UploadReads => {
       const [row] = await query<FileRow>(BY_ID, id);
       return row && toFile(row);
     },
-    uploadedFiles: async (accountSeq, beforeSeq, limit) =>
-      (await query<FileRow>(OF_ACCOUNT, accountSeq, beforeSeq ?? Number.MAX_SAFE_INTEGER, limit)).map(toFile),
+    uploadedFiles: async (accountSeq, beforeSeq, nowMs, limit) =>
+      (await query<FileRow>(OF_ACCOUNT, accountSeq, beforeSeq ?? Number.MAX_SAFE_INTEGER, nowMs, limit)).map(toFile),
     uploadedFileSeq: async (id, accountSeq) => (await query<{ seq: number }>(SEQ, id, accountSeq))[0]?.seq,
     uploadedBytes: async (accountSeq) => (await query<{ bytes: number }>(USED, accountSeq))[0]?.bytes ?? 0,
     blob: async (id) => (await blobs(BLOB_BY_ID, id))[0],
