@@ -41,11 +41,12 @@ export type CreateResumableUpload = {
   atMs: number;
   expiresAtMs: number;
 };
-/** Takes or prolongs the lock of an open upload, unless another request holds it. */
+/** Takes the lock of an open upload, unless another request holds it. `isHeld`: renews it, if it was not taken meanwhile. */
 export type LockResumableUpload = {
   mutation: "lock-resumable-upload";
   uploadId: string;
   lockId: string;
+  isHeld?: true;
   atMs: number;
   untilMs: number;
 };

@@ -3,9 +3,8 @@
 // A request holds one of a bounded number of places until its body has arrived. Only the time counts in which the service waits
 // for bytes, so that a slow disk or bucket ends no upload.
 import type { Clock } from "../domain/clock.ts";
+import { UPLOAD_MS, within } from "./time-limits.ts";
 
-/** Maximum duration of an upload. */
-export const UPLOAD_MS = 1_800_000;
 /** Least average rate of a body over each window of waiting. */
 export const LEAST_BYTES_PER_S = 4096;
 export const RATE_WINDOW_MS = 60_000;
@@ -24,16 +23,6 @@ export type BodyReader = {
 };
 
 type Settled = Uint8Array | "whole" | "broken";
-
-/** The value of a promise that never rejects; undefined if it does not settle in time. */
-const within = <T>(clock: Pick<Clock, "after">, promise: Promise<T>, ms: number): Promise<T | undefined> =>
-  new Promise((resolve) => {
-    const takeBack = clock.after(ms, () => resolve(undefined));
-    void promise.then((value) => {
-      takeBack();
-      resolve(value);
-    });
-  });
 
 /** @param signal ends the body like a broken connection */
 export const createBodyReader = (stream: ReadableStream<Uint8Array>, clock: Clock, signal: AbortSignal): BodyReader => {
@@ -78,11 +67,4 @@ export const createBodyReader = (stream: ReadableStream<Uint8Array>, clock: Cloc
     }
   };
   return { next, cancel };
-};
-
-/** A signal that is aborted after the maximum duration of an upload, or by another one. `end` releases its timer. */
-export const withinUploadTime = (clock: Pick<Clock, "after">, signal?: AbortSignal): { signal: AbortSignal; end: () => void } => {
-  const late = new AbortController();
-  const end = clock.after(UPLOAD_MS, () => late.abort());
-  return { signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal, end };
 };

@@ -6,8 +6,8 @@ import type { ResumableUpload, UploadPart } from "../domain/resumable-mutations.
 import type { Files, Incoming } from "../files/port.ts";
 import type { MeasureUpload } from "../media/measure-upload.ts";
 import type { StoreReads } from "../store/store.ts";
-import { withinUploadTime } from "./body-reader.ts";
 import { createStore, FILE_NO, type StoreUploadDeps } from "./store-upload.ts";
+import { withinUploadTime } from "./time-limits.ts";
 
 export type CompleteUploadDeps = StoreUploadDeps & {
   clock: Clock;

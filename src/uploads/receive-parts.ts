@@ -1,11 +1,12 @@
 // Receives the body of a request that appends to a resumable upload, as parts that become durable one by one.
 //
-// A part ends after some megabytes or seconds, so a broken connection loses nothing and a killed process loses little. A body with
+// A part ends after some megabytes or seconds, so a broken or dead connection loses nothing and a killed process loses little. A body with
 // a checksum is one part, because nothing of it may be stored before the checksum is verified.
 import { refuse } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Incoming } from "../files/port.ts";
-import { createBodyReader, type Interruption, LEAST_BYTES_PER_S, UPLOAD_MS } from "./body-reader.ts";
+import { createBodyReader, type Interruption, LEAST_BYTES_PER_S } from "./body-reader.ts";
+import { UPLOAD_MS } from "./time-limits.ts";
 
 export type Checksum = { algorithm: "md5" | "sha1" | "sha256" /** Base64. */; digest: string };
 /** A part that is being received: the id of its bytes in storage. */
@@ -23,9 +24,10 @@ export type PartsTarget = {
   signal: AbortSignal;
 };
 
-/** Size and age at which a part ends. */
+/** Size and age at which a part ends, and the time without a byte after which it ends. */
 const PART_BYTES = 8 * 1024 * 1024;
 const PART_MS = 10_000;
+const PAUSE_MS = 3_000;
 /** Status of a checksum that does not match, of tus. */
 const CHECKSUM_MISMATCH = 460;
 
@@ -82,9 +84,13 @@ export const receiveParts = async (
   let bytes = 0;
   try {
     for (;;) {
-      const read = await reader.next();
+      const read = await reader.next(PAUSE_MS);
       if (read === "whole") break;
-      if (read === "pause") continue;
+      if (read === "pause") {
+        // A request that takes over from this one, maybe on another node, continues behind these bytes.
+        if (!sum) await writer.store();
+        continue;
+      }
       if (typeof read === "string") {
         if (!sum) await writer.store();
         return interrupted(read);

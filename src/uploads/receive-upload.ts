@@ -2,8 +2,9 @@
 import { refuse } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Incoming } from "../files/port.ts";
-import { type BodyReader, createBodyReader, type Interruption, LEAST_BYTES_PER_S, UPLOAD_MS } from "./body-reader.ts";
+import { type BodyReader, createBodyReader, type Interruption, LEAST_BYTES_PER_S } from "./body-reader.ts";
 import { readFilePart, type Sink } from "./multipart.ts";
+import { UPLOAD_MS } from "./time-limits.ts";
 
 /** The body of an upload request and what its headers state about it. */
 export type UploadBody = {

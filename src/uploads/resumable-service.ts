@@ -11,11 +11,11 @@ import type { Files } from "../files/port.ts";
 import type { Log } from "../logging/events.ts";
 import type { StoreReads } from "../store/store.ts";
 import { createAdmissionCheck, requireOpen, requireSpace, type UploadAdmissionDeps } from "./admission.ts";
-import { withinUploadTime } from "./body-reader.ts";
 import { type CompleteUploadDeps, createCompleteUpload } from "./complete-upload.ts";
 import { createPlaces } from "./places.ts";
 import { type Checksum, type ReceivedPart, receiveParts } from "./receive-parts.ts";
 import { asBusy, FILE_NO, keepBytes, UPLOAD_ENDED, unexpected } from "./store-upload.ts";
+import { withinUploadTime } from "./time-limits.ts";
 import { createUploadLocks, refuseLocked, type UploadLock, type UploadLocksDeps } from "./upload-locks.ts";
 
 export type ResumableServiceDeps = UploadAdmissionDeps &
@@ -65,8 +65,6 @@ const PLACES = 64;
 const EXPIRY_MS = 86_400_000;
 /** Bounds the rows of an upload whose client sends it in tiny pieces. */
 const MAX_PARTS = 10_000;
-/** Time for which the lock is held while the file is measured and stored. */
-const COMPLETION_MS = 120_000;
 
 const UNKNOWN = "No upload with this id on the account.";
 
@@ -138,7 +136,7 @@ const createReceive = ({ parts, post, clock }: ResumableServiceDeps) => {
           return { id, incoming: await parts.receive(id, FILE_NO) };
         },
         store: async (part) => {
-          await store(upload, lock, offset, part);
+          await lock.during(() => store(upload, lock, offset, part));
           offset += part.bytes;
         },
         clock,
@@ -152,23 +150,32 @@ const createReceive = ({ parts, post, clock }: ResumableServiceDeps) => {
 /** Creates the function that makes the file of a received upload. A fault of the file ends the upload; others leave it open. */
 const createComplete = (deps: ResumableServiceDeps, dropParts: (upload: ResumableUpload) => Promise<void>) => {
   const { post, clock, reads, log } = deps;
-  const complete = createCompleteUpload(deps);
+  const makeFile = createCompleteUpload(deps);
   const isFinal = (fault: unknown): fault is ApiError =>
     fault instanceof ApiError && (fault.status < 500 || fault.code === "server_error");
-  return async (upload: ResumableUpload, { accountId, accountSeq }: Caller, lock: UploadLock): Promise<void> => {
-    await lock.prolong(COMPLETION_MS);
+  /** Ends the upload with a final fault and returns it. @returns null if another request has completed the upload meanwhile */
+  const end = async ({ id, accountSeq }: ResumableUpload, fault: unknown): Promise<ApiError | null> => {
+    const now = await reads.resumableUpload(id);
+    if (now && now.fileId !== null) return null;
+    if (now) requireNoError(now);
+    if (!isFinal(fault)) throw fault;
+    const error = { code: fault.code, status: fault.status, message: fault.message };
+    await post({ mutation: "end-resumable-upload", accountSeq, uploadId: id, error, atMs: clock.nowMs() });
+    return fault;
+  };
+  const complete = async (upload: ResumableUpload, { accountId }: Caller): Promise<ApiError | null> => {
     try {
-      const file = await reads.uploadedFile(await complete(upload));
+      const file = await reads.uploadedFile(await makeFile(upload));
       if (file) log("file uploaded", { account_id: accountId, file_id: file.id, kind: file.kind, bytes: file.bytes });
+      return null;
     } catch (thrown) {
-      const fault = asBusy(thrown);
-      if (!isFinal(fault)) throw fault;
-      const error = { code: fault.code, status: fault.status, message: fault.message };
-      await post({ mutation: "end-resumable-upload", accountSeq, uploadId: upload.id, error, atMs: clock.nowMs() });
-      dropParts(upload).catch(() => undefined);
-      throw fault;
+      return end(upload, asBusy(thrown));
     }
+  };
+  return async (upload: ResumableUpload, caller: Caller, lock: UploadLock): Promise<void> => {
+    const fault = await lock.completing(() => complete(upload, caller));
     dropParts(upload).catch(() => undefined);
+    if (fault) throw fault;
   };
 };
 
@@ -199,13 +206,17 @@ const createOpen = (deps: ResumableServiceDeps, find: ResumableService["find"]):
   };
 };
 
-/** Creates the function that runs work with the lock of an upload, and returns the upload after it. */
+/**
+ * Creates the function that runs work with the lock of an upload, and returns the upload after it. If it became a file while the
+ * request waited, `accept` runs instead of the work.
+ */
 const createInTurn = (deps: ResumableServiceDeps, find: ResumableService["find"]) => {
   const withLock = createUploadLocks(deps);
   return async (
     id: string,
     caller: Caller,
     work: (upload: ResumableUpload, lock: UploadLock) => Promise<void>,
+    accept: (completed: ResumableUpload) => void = () => undefined,
   ): Promise<ResumableUpload> => {
     requireNoError(await find(id, caller));
     try {
@@ -215,9 +226,13 @@ const createInTurn = (deps: ResumableServiceDeps, find: ResumableService["find"]
         await work(upload, lock);
       });
     } catch (fault) {
+      if (!(fault instanceof ApiError) || fault.status !== 423) throw asBusy(fault);
       // The upload may have ended while this request waited or wrote.
-      if (fault instanceof ApiError && fault.status === 423) requireNoError(await find(id, caller));
-      throw asBusy(fault);
+      const upload = await find(id, caller);
+      requireNoError(upload);
+      if (upload.fileId === null) throw fault;
+      accept(upload);
+      return upload;
     }
     return find(id, caller);
   };
@@ -246,16 +261,21 @@ export const createResumableService = (deps: ResumableServiceDeps): ResumableSer
       requireOpen(deps);
       const known = await find(id, caller);
       requireNoError(known);
-      requireOffset(known.fileId === null ? known : { ...known, parts: 0 }, body);
-      if (known.fileId !== null) return known;
+      const acceptCompleted = (completed: ResumableUpload) => requireOffset({ ...completed, parts: 0 }, body);
+      if (known.fileId !== null) {
+        acceptCompleted(known);
+        return known;
+      }
+      requireOffset(known, body);
       await requireSpace(deps, known.bytes - known.receivedBytes);
       const leave = takePlace(caller.accountSeq);
       try {
-        return await inTurn(id, caller, async (upload, lock) => {
+        const appendBody = async (upload: ResumableUpload, lock: UploadLock): Promise<void> => {
           requireOffset(upload, body);
           await receive(upload, body, lock);
           await completeIfWhole(id, caller, lock, onReceived);
-        });
+        };
+        return await inTurn(id, caller, appendBody, acceptCompleted);
       } finally {
         leave();
       }
@@ -265,6 +285,7 @@ export const createResumableService = (deps: ResumableServiceDeps): ResumableSer
       requireNoError(known);
       if (known.fileId !== null || known.receivedBytes < known.bytes) return known;
       requireOpen(deps);
+      onReceived();
       return inTurn(id, caller, (_, lock) => completeIfWhole(id, caller, lock, onReceived));
     },
     terminate: async (id, caller) => {

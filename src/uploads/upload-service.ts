@@ -9,10 +9,10 @@ import type { Log } from "../logging/events.ts";
 import type { MeasureUpload } from "../media/measure-upload.ts";
 import type { StoreReads } from "../store/store.ts";
 import { createAdmissionCheck, type UploadAdmissionDeps } from "./admission.ts";
-import { withinUploadTime } from "./body-reader.ts";
 import { createPlaces } from "./places.ts";
 import { receiveUpload, type UploadBody } from "./receive-upload.ts";
 import { asBusy, createStore, FILE_NO, type StoreUploadDeps, unexpected } from "./store-upload.ts";
+import { withinUploadTime } from "./time-limits.ts";
 
 export type UploadServiceDeps = UploadAdmissionDeps &
   StoreUploadDeps & {

@@ -1,6 +1,7 @@
 // The reader of upload bodies: rate, duration, pauses and interruptions, over a clock that the test moves.
 import { expect, test } from "bun:test";
-import { type BodyRead, createBodyReader, LEAST_BYTES_PER_S, RATE_WINDOW_MS, UPLOAD_MS } from "../../src/uploads/body-reader.ts";
+import { type BodyRead, createBodyReader, LEAST_BYTES_PER_S, RATE_WINDOW_MS } from "../../src/uploads/body-reader.ts";
+import { UPLOAD_MS } from "../../src/uploads/time-limits.ts";
 import { testClock } from "../clock.ts";
 
 const LEAST = (LEAST_BYTES_PER_S * RATE_WINDOW_MS) / 1000;
