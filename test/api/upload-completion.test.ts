@@ -1,14 +1,18 @@
 // The completion of resumable uploads while other requests and other nodes complete the same upload.
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { newId } from "../../src/domain/ids.ts";
 import type { Mutation } from "../../src/domain/mutations.ts";
 import type { BeginUpload } from "../../src/domain/upload-mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Harness } from "../harness.ts";
-import { openApiHarness } from "./harness.ts";
+import { codeOf, messageOf, openApiHarness } from "./harness.ts";
 import { append, created, head } from "./tus-requests.ts";
 import { sampleBytes } from "./upload-requests.ts";
 
+const dir = mkdtempSync(join(tmpdir(), "completion-"));
 let harness: Harness;
 let clip: Uint8Array;
 /** Runs before a resumable upload reserves the bytes of its file. */
@@ -26,13 +30,20 @@ const around = (store: Store): Store => ({
 });
 
 beforeAll(async () => {
-  harness = await openApiHarness({ around, factor: 1 });
+  harness = await openApiHarness({ dir, around, factor: 1 });
   clip = await sampleBytes(harness, "clip.mp4?seconds=4&width=64&height=48");
 });
 beforeEach(() => {
   beforeFile = async () => undefined;
 });
-afterAll(() => harness.close());
+afterAll(async () => {
+  await harness.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** Stored parts on disk. */
+const parts = (): string[] =>
+  readdirSync(join(dir, "upload-parts"), { recursive: true, encoding: "utf8" }).filter((name) => /blob_[^/]*\.1$/.test(name));
 
 test("a HEAD and a PATCH that arrive during the completion wait for it, and return the file", async () => {
   const path = await created(harness, clip.length);
@@ -69,3 +80,22 @@ test("a completion that another node has finished first returns the file of that
   expect([answered.status, answered.headers.get("genrouter-file")]).toEqual([204, other]);
   expect((await head(harness, path)).headers.get("genrouter-file")).toBe(other);
 });
+
+test.each(["damaged", "lost"])(
+  "an upload with a part that the disk has %s ends with server_error, and becomes no file",
+  async (how) => {
+    const path = await created(harness, clip.length);
+    await append(harness, path, 0, clip.subarray(0, 1000));
+    await harness.eventually(() => parts().length === 1, "the only part");
+  const [part = ""] = parts();
+    const place = join(dir, "upload-parts", part);
+    if (how === "lost") rmSync(place);
+    else writeFileSync(place, Buffer.from(clip.subarray(0, 1000)).fill((clip[500] ?? 0) ^ 1, 500, 501));
+    const answered = await append(harness, path, 1000, clip.subarray(1000));
+    expect([answered.status, codeOf(answered)]).toEqual([500, "server_error"]);
+    expect(messageOf(answered)).toContain("has lost a part of the upload");
+    expect((await head(harness, path)).status).toBe(500);
+    await harness.components.sweep();
+    expect(parts()).toEqual([]);
+  },
+);
