@@ -87,7 +87,7 @@ test.each(["damaged", "lost"])(
     const path = await created(harness, clip.length);
     await append(harness, path, 0, clip.subarray(0, 1000));
     await harness.eventually(() => parts().length === 1, "the only part");
-  const [part = ""] = parts();
+    const [part = ""] = parts();
     const place = join(dir, "upload-parts", part);
     if (how === "lost") rmSync(place);
     else writeFileSync(place, Buffer.from(clip.subarray(0, 1000)).fill((clip[500] ?? 0) ^ 1, 500, 501));
