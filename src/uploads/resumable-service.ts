@@ -10,9 +10,8 @@ import type { Caller } from "../domain/types.ts";
 import type { Files } from "../files/port.ts";
 import type { Log } from "../logging/events.ts";
 import type { StoreReads } from "../store/store.ts";
-import { createAdmissionCheck, requireOpen, requireSpace, type UploadAdmissionDeps } from "./admission.ts";
+import { createAdmissionCheck, createTakePlace, requireOpen, requireSpace, type UploadAdmissionDeps } from "./admission.ts";
 import { type CompleteUploadDeps, createCompleteUpload } from "./complete-upload.ts";
-import { createPlaces } from "./places.ts";
 import { type Checksum, type ReceivedPart, receiveParts } from "./receive-parts.ts";
 import { asBusy, FILE_NO, keepBytes, UPLOAD_ENDED, unexpected } from "./store-upload.ts";
 import { withinUploadTime } from "./time-limits.ts";
@@ -60,7 +59,7 @@ export type ResumableService = {
 
 /** Maximum number of open uploads of an account, and of requests that append in total. */
 export const OPEN_UPLOADS = 5;
-const PLACES = 64;
+const PLACES = { ofOwner: OPEN_UPLOADS, inAll: 64 };
 /** Time from the creation of an upload to its expiry. */
 const EXPIRY_MS = 86_400_000;
 /** Bounds the rows of an upload whose client sends it in tiny pieces. */
@@ -240,7 +239,7 @@ const createInTurn = (deps: ResumableServiceDeps, find: ResumableService["find"]
 
 export const createResumableService = (deps: ResumableServiceDeps): ResumableService => {
   const { post, clock } = deps;
-  const takePlace = createPlaces(OPEN_UPLOADS, PLACES);
+  const takePlace = createTakePlace(PLACES);
   const find = createFind(deps);
   const inTurn = createInTurn(deps, find);
   const dropParts = createDropParts(deps);

@@ -8,8 +8,7 @@ import type { Files } from "../files/port.ts";
 import type { Log } from "../logging/events.ts";
 import type { MeasureUpload } from "../media/measure-upload.ts";
 import type { StoreReads } from "../store/store.ts";
-import { createAdmissionCheck, type UploadAdmissionDeps } from "./admission.ts";
-import { createPlaces } from "./places.ts";
+import { createAdmissionCheck, createTakePlace, type UploadAdmissionDeps } from "./admission.ts";
 import { receiveUpload, type UploadBody } from "./receive-upload.ts";
 import { asBusy, createStore, FILE_NO, type StoreUploadDeps, unexpected } from "./store-upload.ts";
 import { withinUploadTime } from "./time-limits.ts";
@@ -48,8 +47,7 @@ export type UploadService = {
 };
 
 /** Maximum number of files that are received concurrently, for each account and in total. */
-const PLACES_PER_ACCOUNT = 4;
-const PLACES = 64;
+const PLACES = { ofOwner: 4, inAll: 64 };
 
 const UNKNOWN = "No file with this id on the account.";
 
@@ -76,7 +74,7 @@ const createReceive = (deps: UploadServiceDeps) => {
 
 export const createUploadService = (deps: UploadServiceDeps): UploadService => {
   const { reads, post, clock, log } = deps;
-  const takePlace = createPlaces(PLACES_PER_ACCOUNT, PLACES);
+  const takePlace = createTakePlace(PLACES);
   const requireAdmission = createAdmissionCheck(deps);
   const receive = createReceive(deps);
 
