@@ -2,6 +2,7 @@
 //
 // The offset is in the row of the upload and covers only parts whose bytes are durable. The upload counts against the quota with
 // its whole size until it becomes a file or ends.
+import { forEachBounded } from "../collections/for-each-bounded.ts";
 import { ApiError, type ApiErrorCode, refuse } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
 import { newId } from "../domain/ids.ts";
@@ -14,6 +15,7 @@ import { createAdmissionCheck, createTakePlace, requireOpen, requireSpace, type 
 import { type CompleteUploadDeps, createCompleteUpload } from "./complete-upload.ts";
 import { type Checksum, type ReceivedPart, receiveParts } from "./receive-parts.ts";
 import { asBusy, FILE_NO, keepBytes, UPLOAD_ENDED, unexpected } from "./store-upload.ts";
+import { REMOVALS_AT_ONCE } from "./sweep-uploads.ts";
 import { withinUploadTime } from "./time-limits.ts";
 import { createUploadLocks, refuseLocked, type UploadLock, type UploadLocksDeps } from "./upload-locks.ts";
 
@@ -98,10 +100,10 @@ const createFind =
 const createDropParts =
   ({ reads, parts, post }: ResumableServiceDeps) =>
   async ({ seq }: ResumableUpload): Promise<void> => {
-    for (const { id } of await reads.uploadParts(seq)) {
+    await forEachBounded(await reads.uploadParts(seq), REMOVALS_AT_ONCE, async ({ id }) => {
       await parts.remove(id);
       await post({ mutation: "remove-upload-part", partId: id });
-    }
+    });
   };
 
 /** Creates the function that receives a body and stores its parts behind the offset of the upload. */

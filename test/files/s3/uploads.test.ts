@@ -129,6 +129,26 @@ test("a part that the bucket does not return is read again, and an upload whose 
   expect((await harness.request("GET", `/v1/files/${file}`)).body).toMatchObject({ sha256: Bun.SHA256.hash(clip, "hex") });
 });
 
+test("the parts of a completed upload are deleted by their names, without a list of the bucket", async () => {
+  const harness = await nodes.open();
+  const clip = await sampleBytes(nodes, "clip.mp4?seconds=4&width=64&height=48");
+  const path = await created(harness, clip.length);
+  const size = Math.ceil(clip.length / 20);
+  for (let at = 0; at + size < clip.length; at += size) await append(harness, path, at, clip.subarray(at, at + size));
+  expect(objects().length).toBe(19);
+  const asked = { lists: 0, deletions: 0 };
+  nodes.bucket.fail = ({ method, query }) => {
+    if (method === "GET" && query.has("list-type")) asked.lists += 1;
+    if (method === "DELETE") asked.deletions += 1;
+    return undefined;
+  };
+  const last = await append(harness, path, 19 * size, clip.subarray(19 * size));
+  expect(last.headers.get("genrouter-file")).toMatch(/^file_/);
+  await harness.eventually(() => objects().length === 1, "the deleted parts");
+  expect(asked).toEqual({ lists: 0, deletions: 20 });
+  await harness.eventually(async () => (await harness.countRows()).resumable_part === 0, "the deleted rows");
+});
+
 test("files of a node without a bucket are moved when it gets one", async () => {
   const before = await nodes.open({ shared: false, env: { GENROUTER_FILES__STORE: "local", GENROUTER_S3__BUCKET: "" } });
   const file = await uploaded(before, await sampleBytes(nodes, "picture.png?width=30&height=30"));
