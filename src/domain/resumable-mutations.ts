@@ -29,7 +29,10 @@ export type ResumableUpload = {
 /** A part as it is stored. `object`: its name in the bucket; absent: on local disk. */
 export type UploadPart = { id: string; firstByte: number; bytes: number; sha256: string; object?: string };
 
-/** Opens an upload within the quota. `maxOpen`: the number of open uploads that the account may have with it. */
+/**
+ * Opens an upload within the quota. `maxOpen`: the number of open uploads that the account may have with it; `maxFiles`: that of
+ * its files and open uploads.
+ */
 export type CreateResumableUpload = {
   mutation: "create-resumable-upload";
   accountSeq: number;
@@ -38,6 +41,7 @@ export type CreateResumableUpload = {
   metadata: string | null;
   quotaBytes: number;
   maxOpen: number;
+  maxFiles: number;
   atMs: number;
   expiresAtMs: number;
 };

@@ -35,6 +35,8 @@ export interface UploadReads extends ResumableReads {
   leftBlobs(beforeMs: number, limit: number): Promise<StoredBlob[]>;
   /** Expired files that no open generation needs; at most `limit`. */
   expiredUploads(nowMs: number, limit: number): Promise<{ id: string; accountSeq: number }[]>;
+  /** Files deleted before a time that no generation has used, and no resumable upload names; at most `limit`. */
+  forgettableFiles(beforeMs: number, limit: number): Promise<{ id: string; accountSeq: number }[]>;
   /** The stored files that a generation takes as inputs, by number. */
   inputFilesOf(seq: number): Promise<InputFile[]>;
 }

@@ -14,7 +14,7 @@ import type { StoreReads } from "../store/store.ts";
 import { createAdmissionCheck, createTakePlace, requireOpen, requireSpace, type UploadAdmissionDeps } from "./admission.ts";
 import { type CompleteUploadDeps, createCompleteUpload } from "./complete-upload.ts";
 import { type Checksum, type ReceivedPart, receiveParts } from "./receive-parts.ts";
-import { asBusy, FILE_NO, keepBytes, UPLOAD_ENDED, unexpected } from "./store-upload.ts";
+import { asBusy, FILE_NO, keepBytes, refuseFiles, UPLOAD_ENDED, unexpected } from "./store-upload.ts";
 import { REMOVALS_AT_ONCE } from "./sweep-uploads.ts";
 import { withinUploadTime } from "./time-limits.ts";
 import { createUploadLocks, refuseLocked, type UploadLock, type UploadLocksDeps } from "./upload-locks.ts";
@@ -26,7 +26,7 @@ export type ResumableServiceDeps = UploadAdmissionDeps &
     clock: Clock;
     log: Log;
     parts: Pick<Files, "receive" | "objectOf" | "remove">;
-    limits: { upload_bytes: number; upload_quota_bytes: number; upload_retention_s: number };
+    limits: { upload_bytes: number; upload_quota_bytes: number; upload_files: number; upload_retention_s: number };
   };
 
 /** The body of a request that appends, and what its headers state. */
@@ -191,13 +191,15 @@ const createOpen = (deps: ResumableServiceDeps, find: ResumableService["find"]):
     const atMs = clock.nowMs();
     const uploadId = newId("upl");
     const file = { accountSeq, uploadId, bytes, metadata };
-    const bounds = { quotaBytes, maxOpen: OPEN_UPLOADS, atMs, expiresAtMs: atMs + EXPIRY_MS };
+    const most = { quotaBytes, maxOpen: OPEN_UPLOADS, maxFiles: limits.upload_files };
+    const bounds = { ...most, atMs, expiresAtMs: atMs + EXPIRY_MS };
     const created = await post({ mutation: "create-resumable-upload", ...file, ...bounds });
     if (created.kind === "too_many_open")
       refuse(
         "concurrency_limit",
         `The account has ${created.open} open uploads, which is the limit; complete or terminate one first.`,
       );
+    if (created.kind === "too_many_files") return refuseFiles(created.files, limits.upload_files);
     if (created.kind === "quota_exceeded")
       refuse(
         "upload_quota_exceeded",

@@ -8,7 +8,13 @@ import type { StoreReads } from "../store/store.ts";
 export type UploadSweeperDeps = {
   reads: Pick<
     StoreReads,
-    "expiredUploads" | "leftBlobs" | "retiredBlobs" | "expiredResumableUploads" | "removableParts" | "forgettableUploads"
+    | "expiredUploads"
+    | "forgettableFiles"
+    | "leftBlobs"
+    | "retiredBlobs"
+    | "expiredResumableUploads"
+    | "removableParts"
+    | "forgettableUploads"
   >;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   clock: Pick<Clock, "nowMs">;
@@ -38,7 +44,7 @@ const pages = async <T>(read: () => Promise<T[]>, one: (row: T) => Promise<boole
   }
 };
 
-/** Time for which the row of a resumable upload stays after its expiry, ms. */
+/** Time for which the row of a resumable upload stays after its expiry, and that of a file after its deletion, ms. */
 const FORGET_MS = 86_400_000;
 
 /** Ends expired resumable uploads, deletes the parts of ended ones, and forgets those that ended long ago. */
@@ -92,6 +98,10 @@ export const createUploadSweeper = (deps: UploadSweeperDeps) => async (): Promis
       return (await post({ mutation: "remove-blob", blobId, atMs: clock.nowMs() })).kind === "removed";
     },
     REMOVALS_AT_ONCE,
+  );
+  await pages(
+    () => reads.forgettableFiles(atMs - FORGET_MS, BATCH),
+    async ({ id: fileId, accountSeq }) => (await post({ mutation: "forget-file", accountSeq, fileId })).kind === "removed",
   );
   return expired;
 };

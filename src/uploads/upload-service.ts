@@ -20,7 +20,7 @@ export type UploadServiceDeps = UploadAdmissionDeps &
     log: Log;
     storage: Pick<Files, "receive" | "objectOf">;
     measure: MeasureUpload;
-    limits: { upload_bytes: number; upload_quota_bytes: number; upload_retention_s: number };
+    limits: { upload_bytes: number; upload_quota_bytes: number; upload_files: number; upload_retention_s: number };
   };
 
 /** A page of files, newest first. `next`: the cursor of the following page; null at the end. */

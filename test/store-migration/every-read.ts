@@ -60,6 +60,7 @@ const ASKED: Asked = {
   blob: async (reads) => each(await reads.retiredBlobs(MANY), ({ id }) => reads.blob(id)),
   retiredBlobs: (reads) => reads.retiredBlobs(MANY),
   leftBlobs: (reads) => reads.leftBlobs(NOW_MS * 2, MANY),
+  forgettableFiles: (reads) => reads.forgettableFiles(NOW_MS * 2, MANY),
   expiredUploads: (reads) => reads.expiredUploads(NOW_MS * 2, MANY),
   resumableUpload: (reads) => each([OPEN_UPLOAD, ENDED_UPLOAD], (id) => reads.resumableUpload(id)),
   uploadParts: async (reads) => {

@@ -12,7 +12,7 @@ import type {
 import type { UploadResult } from "../../domain/upload-mutations.ts";
 import type { Dialect } from "./dialect.ts";
 import { change, first, type SqlProgram } from "./sql-program.ts";
-import { giveBackQuota, prepareUsageLock, takeQuota } from "./upload-quota.ts";
+import { countFiles, giveBackQuota, prepareUsageLock, takeQuota } from "./upload-quota.ts";
 
 const COUNT_OPEN = `SELECT count(*) AS open FROM resumable_upload
   WHERE account_seq = ?1 AND ended_at_ms IS NULL AND expires_at_ms > ?2`;
@@ -76,10 +76,12 @@ export const prepareResumableUploads = (dialect: Dialect) => {
   const lockUsage = prepareUsageLock(dialect);
 
   const create = function* (mutation: CreateResumableUpload): SqlProgram<UploadResult> {
-    const { accountSeq, uploadId, bytes, metadata, quotaBytes, maxOpen, atMs, expiresAtMs } = mutation;
+    const { accountSeq, uploadId, bytes, metadata, quotaBytes, maxOpen, maxFiles, atMs, expiresAtMs } = mutation;
     const usedBytes = yield* lockUsage(accountSeq);
     const { open = 0 } = (yield* first<{ open: number }>(COUNT_OPEN, accountSeq, atMs)) ?? {};
     if (open >= maxOpen) return { kind: "too_many_open", open };
+    const files = yield* countFiles(accountSeq);
+    if (files >= maxFiles) return { kind: "too_many_files", files };
     if (!(yield* takeQuota(accountSeq, bytes, quotaBytes))) return { kind: "quota_exceeded", usedBytes };
     yield* change(CREATE, uploadId, accountSeq, bytes, metadata, atMs, expiresAtMs);
     return { kind: "created" };

@@ -34,6 +34,11 @@ const EXPIRED = `SELECT f.id, f.account_seq AS "accountSeq" FROM uploaded_file f
     AND NOT EXISTS (SELECT 1 FROM generation g CROSS JOIN input_file i
       WHERE g.completed_at_ms IS NULL AND i.generation_seq = g.seq AND i.file_seq = f.seq)
   ORDER BY f.expires_at_ms LIMIT ?2`;
+const FORGETTABLE = `SELECT f.id, f.account_seq AS "accountSeq" FROM uploaded_file f
+  WHERE f.deleted_at_ms < ?1 AND f.last_used_at_ms = f.created_at_ms
+    AND NOT EXISTS (SELECT 1 FROM input_file i WHERE i.file_seq = f.seq)
+    AND NOT EXISTS (SELECT 1 FROM resumable_upload u WHERE u.file_id = f.id)
+  ORDER BY f.deleted_at_ms LIMIT ?2`;
 const INPUTS = `SELECT input_no AS n, field, kind, file_seq AS "fileSeq", source_generation_seq AS "sourceSeq", storage_id AS "storageId",
     file_no AS "fileNo", object, sha256, bytes, mime FROM input_file WHERE generation_seq = ?1 ORDER BY input_no`;
 
@@ -67,6 +72,7 @@ export const uploadReads = (query: Query): UploadReads => {
     retiredBlobs: (limit) => blobs(RETIRED, limit),
     leftBlobs: (beforeMs, limit) => blobs(LEFT, beforeMs, limit),
     expiredUploads: (nowMs, limit) => query<{ id: string; accountSeq: number }>(EXPIRED, nowMs, limit),
+    forgettableFiles: (beforeMs, limit) => query<{ id: string; accountSeq: number }>(FORGETTABLE, beforeMs, limit),
     inputFilesOf: async (seq) => (await query<InputRow>(INPUTS, seq)).map(withObject<Omit<InputFile, "object">>),
   };
 };
