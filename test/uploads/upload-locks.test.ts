@@ -58,7 +58,7 @@ const hold = async (process: Process) => {
 const statusOf = (process: Process): Promise<number> =>
   process(uploadId, async () => 0).catch((fault: unknown) => (fault instanceof ApiError ? fault.status : -1));
 
-test("another process takes the lock 7 s after the last byte, and the former request is told so", async () => {
+test("another process takes the lock 7 s after the last byte, and the former request ends", async () => {
   const first = await hold(processOf());
   clock.skip(6_999);
   expect(await statusOf(processOf())).toBe(423);
