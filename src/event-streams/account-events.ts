@@ -11,6 +11,7 @@ import { type GenerationEventsDeps, isEnd, readHistory } from "./generation-even
 import type { HistoryEvent } from "./history.ts";
 import { isAfter, type Position, type Positions, type Start } from "./positions.ts";
 import { COMMENT, sseEvent, type Taken } from "./stream.ts";
+import { newestTransferNo, TransferPages } from "./transfer-pages.ts";
 
 export type AccountEventsDeps = GenerationEventsDeps & {
   reads: Pick<StoreReads, "transfers" | "generationsStep" | "generationById" | "purchasesOfTransfers" | "purchase">;
@@ -21,19 +22,11 @@ export type AccountEventsDeps = GenerationEventsDeps & {
 };
 type Account = Pick<Caller, "accountId" | "accountSeq">;
 
-/** How many transfers of the account a position may lie behind the newest one. */
-export const MAX_BEHIND = 10_000;
-/** Transfers of one read: the newest ones, and further pages. */
-const NEWEST = 20;
-const PAGE = 500;
-/** Transfers that are sent together. */
-const AT_ONCE = 100;
 const MAX_RUNNING = 1_000;
 /** Starts of this time before a position are sent again where nodes share the store: clocks differ, and commits take time. */
 const OVERLAP_MS = 10_000;
 const NEVER: Start = { atMs: 0, seq: 0 };
 
-type Entry = Pick<TransferRow, "seq" | "chainSeq" | "kind" | "generationId">;
 /** An event to send about an object. `start`: set for the start of a generation. `transferNo`: of the transfer that is or follows it. */
 type Pending = {
   objectId: string;
@@ -43,27 +36,6 @@ type Pending = {
   data: string;
   start: Start | null;
   transferNo: number;
-};
-
-/** The number of the newest transfer of an account; 0 if it has none. */
-export const newestTransferNo = async (reads: Pick<StoreReads, "transfers">, accountId: string): Promise<number> =>
-  (await reads.transfers(accountId, null, 1))[0]?.chainSeq ?? 0;
-
-/** The transfers after a number, oldest first. @throws if they are more than `MAX_BEHIND` */
-const transfersAfter = async (reads: Pick<StoreReads, "transfers">, accountId: string, transferNo: number): Promise<Entry[]> => {
-  const found: Entry[] = [];
-  let beforeSeq: number | null = null;
-  for (let size = NEWEST; ; size = PAGE) {
-    const page: TransferRow[] = await reads.transfers(accountId, beforeSeq, size);
-    for (const { seq, chainSeq, kind, generationId } of page) {
-      if (chainSeq <= transferNo) return found.reverse();
-      found.push({ seq, chainSeq, kind, generationId });
-    }
-    const last = page.at(-1);
-    if (last === undefined || page.length < size) return found.reverse();
-    if (found.length > MAX_BEHIND) throw new Error("the client reads too slowly");
-    beforeSeq = last.seq;
-  }
 };
 
 /** Row numbers of the running generations of an account. */
@@ -103,7 +75,7 @@ class AccountEvents {
   private position: Position;
   /** Running generations whose start is sent, or is not to be sent. */
   private readonly known: Set<number>;
-  private backlog: Entry[] = [];
+  private readonly pages: TransferPages;
   private hasBegun = false;
   /** The position has changed since the client received one. */
   private isMoved = true;
@@ -120,22 +92,19 @@ class AccountEvents {
     this.wantsGenerations = [...types].some((type) => type !== "purchase.completed");
     this.from = from;
     this.position = position;
+    this.pages = new TransferPages(deps.reads, account.accountId);
     this.known = new Set(known);
   }
 
   async take(): Promise<Taken> {
-    const { reads } = this.deps;
-    const { accountId } = this.account;
     // A client that loses the connection before the first event resumes at the position at which the stream began.
     const first = this.hasBegun ? "" : this.ping();
     this.hasBegun = true;
-    if (this.backlog.length === 0) this.backlog = await transfersAfter(reads, accountId, this.position.transferNo);
-    const entries = this.backlog.splice(0, AT_ONCE);
-    const hasMore = this.backlog.length > 0;
-    const { starts, ends } = await this.eventsOf(entries);
+    const { transfers, hasMore } = await this.pages.after(this.position.transferNo);
+    const { starts, ends } = await this.eventsOf(transfers);
     if (!hasMore) starts.push(...(await this.runningStarts()));
     const text = inOrder(starts, ends).map((event) => this.send(event));
-    this.moveTo(entries.at(-1)?.chainSeq);
+    this.moveTo(transfers.at(-1)?.chainSeq);
     return { text: first + text.join(""), hasMore };
   }
 
@@ -202,11 +171,11 @@ class AccountEvents {
     return starts;
   }
 
-  private async eventsOf(entries: readonly Entry[]): Promise<{ starts: Pending[]; ends: Pending[] }> {
-    const topups = entries.filter(({ kind }) => kind === "topup").map(({ seq }) => seq);
+  private async eventsOf(transfers: readonly TransferRow[]): Promise<{ starts: Pending[]; ends: Pending[] }> {
+    const topups = transfers.filter(({ kind }) => kind === "topup").map(({ seq }) => seq);
     const purchases = topups.length === 0 ? new Map<number, string>() : await this.deps.reads.purchasesOfTransfers(topups);
     const [starts, ends]: [Pending[], Pending[]] = [[], []];
-    for (const { seq, chainSeq, kind, generationId } of entries) {
+    for (const { seq, chainSeq, kind, generationId } of transfers) {
       const purchaseId = purchases.get(seq);
       if (purchaseId !== undefined) ends.push(...(await this.purchaseEvent(purchaseId, chainSeq)));
       if (generationId === null || !this.wantsGenerations || (kind !== "capture" && kind !== "release")) continue;

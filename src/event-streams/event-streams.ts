@@ -13,10 +13,11 @@ import type { Caller, GenerationRecord } from "../domain/types.ts";
 import type { StreamEvent } from "../domain/webhooks.ts";
 import type { CommitListener } from "../generations/post-commit.ts";
 import type { KeyRow, StoreReads } from "../store/store.ts";
-import { type AccountEventsDeps, createAccountEvents, MAX_BEHIND, newestTransferNo } from "./account-events.ts";
+import { type AccountEventsDeps, createAccountEvents } from "./account-events.ts";
 import { createGenerationEvents, findPosition } from "./generation-events.ts";
 import { createPositions, type Position } from "./positions.ts";
 import { EventStream, type Taken } from "./stream.ts";
+import { MAX_BEHIND, newestTransferNo } from "./transfer-pages.ts";
 
 export type EventStreamsDeps = {
   watch: CommitListener;
