@@ -22,7 +22,7 @@ import { MAX_BEHIND, newestTransferNo } from "./transfer-pages.ts";
 export type EventStreamsDeps = {
   watch: CommitListener;
   reads: AccountEventsDeps["reads"] &
-    Pick<StoreReads, "eventsOf" | "generationBySeq" | "versionsAmong" | "key" | "account" | "findGeneration">;
+    Pick<StoreReads, "eventsOf" | "generationBySeq" | "versionsAmong" | "activityAmong" | "key" | "account" | "findGeneration">;
   resourceOf: AccountEventsDeps["resourceOf"];
   cursors: Cursors;
   clock: Clock;
@@ -58,8 +58,8 @@ const UNKNOWN_OF_ACCOUNT =
   "Last-Event-ID: is no id of this stream; send an id that it sent to this account, or omit the header to begin now.";
 const TOO_OLD = `Last-Event-ID: more than ${MAX_BEHIND} transfers of the account follow it; omit the header to begin now.`;
 
-/** An open stream with what concerns it. `version`: the last one that was seen, of the generation. */
-type Open = { stream: EventStream; caller: Caller; generationSeq: number | null; version: number };
+/** An open stream with what concerns it. `seen`: how far its generation or account was when it was last looked for changes. */
+type Open = { stream: EventStream; caller: Caller; generationSeq: number | null; seen: string };
 type Source = { take: () => Promise<Taken>; ping?: () => string };
 
 /** Mutations after which a caller may no longer read. */
@@ -98,14 +98,20 @@ const createRegistry = ({ watch, reads, clock, closing, isShared }: EventStreams
         if (generationSeq === null && caller.accountId === outcome.purchase?.accountId) stream.changed();
     } else if (CHANGES_CALLERS.has(mutation.mutation)) for (const { stream } of all) stream.check();
   };
+  /** Wakes the streams whose generation or account has changed: at most two queries for any number of streams. */
   const readRemote = async (): Promise<void> => {
     const open = [...all];
     const seqs = open.flatMap(({ generationSeq }) => generationSeq ?? []);
-    const versions = await reads.versionsAmong([...new Set(seqs)]);
+    const accounts = open.flatMap(({ generationSeq, caller }) => (generationSeq === null ? caller.accountSeq : []));
+    const [versions, activity] = await Promise.all([
+      reads.versionsAmong([...new Set(seqs)]),
+      reads.activityAmong([...new Set(accounts)]),
+    ]);
     for (const one of open) {
-      const version = one.generationSeq === null ? one.version + 1 : (versions.get(one.generationSeq) ?? 0);
-      if (version !== one.version) one.stream.changed();
-      one.version = version;
+      const { generationSeq, caller } = one;
+      const seen = JSON.stringify(generationSeq === null ? activity.get(caller.accountSeq) : versions.get(generationSeq)) ?? "";
+      if (seen !== one.seen) one.stream.changed();
+      one.seen = seen;
     }
   };
   const pollWhileOpen = async (): Promise<void> => {
@@ -161,7 +167,7 @@ const createOpening = (deps: EventStreamsDeps) => {
         },
         signal,
       );
-      const open: Open = { stream, caller, generationSeq, version: 0 };
+      const open: Open = { stream, caller, generationSeq, seen: "" };
       registry.add(open);
       return stream.body;
     },

@@ -86,6 +86,11 @@ export type UsageRow = {
   chargedCredits: Credits;
   waitMs: number;
 };
+/**
+ * The number of the newest transfer of an account, and of its running generations. A start changes the second and an end the first,
+ * so neither happens without a difference.
+ */
+export type AccountActivity = { transferNo: number; running: number };
 export type TransferRow = {
   seq: number;
   accountId: string;
@@ -292,6 +297,8 @@ export interface StoreReads extends EndUserReads, ErasureReads, FileReads, Purch
   endedAmong(seqs: readonly number[]): Promise<number[]>;
   /** The versions of some generations: the number of their stored events, by row number. */
   versionsAmong(seqs: readonly number[]): Promise<Map<number, number>>;
+  /** How far some accounts are, by row number, in one query. */
+  activityAmong(accountSeqs: readonly number[]): Promise<Map<number, AccountActivity>>;
   /** A generation by id for any account; for the operator. */
   findGeneration(
     id: string,

@@ -121,6 +121,7 @@ const ASKED: Asked = {
     ]),
   endedAmong: (reads, { seqs }) => reads.endedAmong(seqs),
   versionsAmong: (reads, { seqs }) => reads.versionsAmong(seqs),
+  activityAmong: (reads, { accounts }) => reads.activityAmong(accounts.map(({ seq }) => seq)),
   findGeneration: (reads, { ids }) => each(ids, (id) => reads.findGeneration(id)),
   lastSeenMs: (reads) => reads.lastSeenMs(),
   restored: (reads) => reads.restored(),

@@ -37,7 +37,7 @@ export const readsThrough = (
 ): Omit<StoreReads, "verify" | "close" | "nodes"> => ({
   ...generationReads(query, dialect),
   ...attemptReads(query, owned),
-  ...accountReads(query),
+  ...accountReads(query, dialect),
   ...erasureReads(query),
   ...keyReads(query),
   ...usageReads(query, usageBehind),

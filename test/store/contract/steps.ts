@@ -8,6 +8,7 @@ import {
   commitOne,
   NOW_MS,
   OUTPUT,
+  openAccount,
   releasedMutation,
   startedMutation,
   stepMutation,
@@ -103,6 +104,27 @@ export const stepPromises = (stage: Stage): void => {
       ].sort() as never,
     );
     expect(await store.versionsAmong([])).toEqual(new Map());
+  });
+
+  test("reads the activity of some accounts: starts and ends of generations change it, and other accounts do not", async () => {
+    const { store, account } = stage;
+    const other = await openAccount(store, 500);
+    const activity = async () => Object.fromEntries(await store.activityAmong([account.seq, other.seq, 12345]));
+    const seen = [await activity()];
+    const mutation = await admit(store, account);
+    seen.push(await activity());
+    await store.commit([startedMutation(mutation)]);
+    seen.push(await activity());
+    await store.commit([capturedMutation(mutation.seq, 2, 1, 75)]);
+    seen.push(await activity());
+    const others = { [other.seq]: { transferNo: 1, running: 0 } };
+    expect(seen).toEqual([
+      { [account.seq]: { transferNo: 1, running: 0 }, ...others },
+      { [account.seq]: { transferNo: 2, running: 0 }, ...others },
+      { [account.seq]: { transferNo: 2, running: 1 }, ...others },
+      { [account.seq]: { transferNo: 4, running: 0 }, ...others },
+    ]);
+    expect(await store.activityAmong([])).toEqual(new Map());
   });
 
   test("applies the first of two ending steps in one batch", async () => {

@@ -1,10 +1,11 @@
 // Queries of accounts, of callers by key, and of transfers.
 import type { Caller, KeyScope, LedgerSide, TransferKind } from "../../../domain/types.ts";
-import type { AccountRow, StoreReads, TransferRow } from "../../store.ts";
+import type { AccountActivity, AccountRow, StoreReads, TransferRow } from "../../store.ts";
+import type { Dialect } from "../dialect.ts";
 import type { Query } from "../sql-program.ts";
 import { parsed } from "./record.ts";
 
-type Reads = Pick<StoreReads, "callerByKeyHash" | "accounts" | "account" | "transfers" | "transfersOf">;
+type Reads = Pick<StoreReads, "callerByKeyHash" | "accounts" | "account" | "transfers" | "transfersOf" | "activityAmong">;
 
 export const ACCOUNT = `SELECT a.seq, a.id, a.name, a.paused, b.available_credits AS "availableCredits", b.held_credits AS "heldCredits",
   b.charged_credits AS "chargedCredits", b.owed_credits AS "owedCredits", b.in_progress AS "inProgress", a.burst_per_s AS "burstPerS",
@@ -68,7 +69,14 @@ const TRANSFERS = `WITH RECURSIVE walk (link, remaining) AS (
 const TRANSFERS_OF = `${HOLD} FROM generation g JOIN account a ON a.seq = g.account_seq WHERE g.seq = ?1
   UNION ALL ${TRANSFER} FROM transfer p ${OF_TRANSFER} WHERE p.generation_seq = ?1 ORDER BY "chainSeq"`;
 
-export const accountReads = (query: Query): Reads => ({
+// One pass over the open generations of all accounts, whatever the number of accounts.
+const activityIn = ({ items, json }: Dialect): string =>
+  `SELECT b.account_seq AS "accountSeq", b.last_transfer_no AS "transferNo", coalesce(r.running, 0) AS running
+   FROM ${items(json("CAST(?1 AS text)"), "j")} JOIN balance b ON b.account_seq = CAST(j.value AS bigint)
+   LEFT JOIN (SELECT account_seq, count(*) AS running FROM generation INDEXED BY generation_open
+     WHERE completed_at_ms IS NULL AND status = 'running' GROUP BY account_seq) r ON r.account_seq = b.account_seq`;
+
+export const accountReads = (query: Query, dialect: Dialect): Reads => ({
   callerByKeyHash: async (hash) => {
     const [row] = await query<StoredCaller>(CALLER, hash);
     return row
@@ -82,4 +90,9 @@ export const accountReads = (query: Query): Reads => ({
   },
   transfers: (accountId, beforeSeq, limit) => query<StoredTransferRow>(TRANSFERS, accountId, beforeSeq, limit),
   transfersOf: (generationSeq) => query<StoredTransferRow>(TRANSFERS_OF, generationSeq),
+  activityAmong: async (accountSeqs) => {
+    if (accountSeqs.length === 0) return new Map();
+    const rows = await query<AccountActivity & { accountSeq: number }>(activityIn(dialect), JSON.stringify(accountSeqs));
+    return new Map(rows.map(({ accountSeq, ...activity }) => [accountSeq, activity]));
+  },
 });
