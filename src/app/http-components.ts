@@ -192,6 +192,7 @@ const createHttp = (deps: ComponentsDeps, parts: CommonParts, served: ServedPart
       watch: parts.listenToCommits(),
       reads: store,
       resourceOf: createResourceOf(parts.links),
+      lowBalanceCredits: settings.credits.low_balance_alert_usd * 100,
       cursors: parts.cursors,
       soon: setImmediate,
       ...waiting,

@@ -1,7 +1,7 @@
 // Webhook events, deliveries and their mutations.
 import type { Credits, JsonObject } from "./types.ts";
 
-/** Event types that an endpoint can subscribe to. */
+/** Event types that an endpoint can subscribe to, and that the stream of an account sends. */
 export const WEBHOOK_EVENTS = [
   "generation.running",
   "generation.succeeded",
@@ -10,9 +10,6 @@ export const WEBHOOK_EVENTS = [
   "purchase.completed",
 ] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
-/** Event types of the stream of an account, which is read from its transfers. They do not contain the threshold of a low balance. */
-export const STREAM_EVENTS = ["generation.running", "generation.succeeded", "generation.failed", "purchase.completed"] as const;
-export type StreamEvent = (typeof STREAM_EVENTS)[number];
 /** `webhook.test`: sent on request of the account, to one endpoint. */
 export type DeliveryType = WebhookEvent | "webhook.test";
 

@@ -1,20 +1,24 @@
 // Events of an account in the form of its webhooks, read from what is stored.
 //
-// Every end of a generation and every paid purchase is a transfer, and the transfers of an account are one chain. They are sent
-// in its order, exactly once. The start of a generation is no transfer; it is sent before the end at the latest, and a client
+// Every end of a generation, every paid purchase and every fall of the balance is a transfer, and the transfers of an account are
+// one chain. They are sent in its order, exactly once. The start of a generation is no transfer; it is sent before the end at the latest, and a client
 // resumes after it by its time.
-import type { Caller } from "../domain/types.ts";
-import { purchaseData, type StreamEvent } from "../domain/webhooks.ts";
+import type { Caller, Credits } from "../domain/types.ts";
+import { purchaseData, type WebhookEvent } from "../domain/webhooks.ts";
 import type { StoreReads, TransferRow } from "../store/store.ts";
-import { bodyOf, eventIdOf } from "../webhooks/payload.ts";
+import { bodyOf, eventIdOf, lowBalanceEventId } from "../webhooks/payload.ts";
 import { type GenerationEventsDeps, isEnd, readHistory } from "./generation-events.ts";
 import type { HistoryEvent } from "./history.ts";
+import { fallenBalances, type LowBalanceDeps } from "./low-balances.ts";
 import { isAfter, type Position, type Positions, type Start } from "./positions.ts";
 import { COMMENT, sseEvent, type Taken } from "./stream.ts";
 import { newestTransferNo, TransferPages } from "./transfer-pages.ts";
 
 export type AccountEventsDeps = GenerationEventsDeps & {
-  reads: Pick<StoreReads, "transfers" | "generationsStep" | "generationById" | "purchasesOfTransfers" | "purchase">;
+  reads: Pick<StoreReads, "transfers" | "generationsStep" | "generationById" | "purchasesOfTransfers" | "purchase"> &
+    LowBalanceDeps["reads"];
+  /** The available credits below which the balance of an account without its own threshold is low; 0: never. */
+  lowBalanceCredits: Credits;
   positions: Positions;
   nowMs: () => number;
   /** Other nodes may commit a start after later ones were sent. */
@@ -27,10 +31,11 @@ const MAX_RUNNING = 1_000;
 const OVERLAP_MS = 10_000;
 const NEVER: Start = { atMs: 0, seq: 0 };
 
-/** An event to send about an object. `start`: set for the start of a generation. `transferNo`: of the transfer that is or follows it. */
+/** An event to send. `id`: of the event. `objectId`: of its generation or purchase. `start`: set for the start of a generation. `transferNo`: of the transfer that is or follows it. */
 type Pending = {
-  objectId: string;
-  type: StreamEvent;
+  id: string;
+  objectId: string | null;
+  type: WebhookEvent;
   sequence: number;
   atMs: number;
   data: string;
@@ -68,7 +73,7 @@ const inOrder = (starts: readonly Pending[], ends: readonly Pending[]): Pending[
 class AccountEvents {
   private readonly deps: AccountEventsDeps;
   private readonly account: Account;
-  private readonly types: ReadonlySet<StreamEvent>;
+  private readonly types: ReadonlySet<WebhookEvent>;
   private readonly wantsGenerations: boolean;
   /** Everything up to here was sent before this stream, or is not wanted. */
   private readonly from: Start;
@@ -83,13 +88,13 @@ class AccountEvents {
   constructor(
     deps: AccountEventsDeps,
     account: Account,
-    types: ReadonlySet<StreamEvent>,
+    types: ReadonlySet<WebhookEvent>,
     { position, from, known }: { position: Position; from: Start; known: readonly number[] },
   ) {
     this.deps = deps;
     this.account = account;
     this.types = types;
-    this.wantsGenerations = [...types].some((type) => type !== "purchase.completed");
+    this.wantsGenerations = [...types].some((type) => type.startsWith("generation."));
     this.from = from;
     this.position = position;
     this.pages = new TransferPages(deps.reads, account.accountId);
@@ -129,7 +134,7 @@ class AccountEvents {
     this.isMoved = true;
   }
 
-  private send({ objectId, type, sequence, atMs, data, start, transferNo }: Pending): string {
+  private send({ id, type, sequence, atMs, data, start, transferNo }: Pending): string {
     if (start === null) this.position = { ...this.position, transferNo };
     else {
       this.known.add(start.seq);
@@ -138,7 +143,7 @@ class AccountEvents {
     if (!this.types.has(type)) return "";
     this.isMoved = false;
     return sseEvent({
-      id: this.idOf(eventIdOf(objectId, sequence)),
+      id: this.idOf(id),
       type,
       data: bodyOf({ type, createdAtMs: atMs, sequence }, data),
     });
@@ -147,7 +152,11 @@ class AccountEvents {
   private startOf({ sequence, atMs, record }: HistoryEvent): Pending {
     const { id: objectId, seq } = record;
     const data = this.deps.resourceOf(record);
-    return { ...{ objectId, type: "generation.running", sequence, atMs, data }, start: { atMs, seq }, transferNo: 0 };
+    return {
+      ...{ id: eventIdOf(objectId, sequence), objectId, type: "generation.running", sequence, atMs, data },
+      start: { atMs, seq },
+      transferNo: 0,
+    };
   }
 
   /** The start of a generation, if it is to be sent. */
@@ -174,27 +183,35 @@ class AccountEvents {
   private async eventsOf(transfers: readonly TransferRow[]): Promise<{ starts: Pending[]; ends: Pending[] }> {
     const topups = transfers.filter(({ kind }) => kind === "topup").map(({ seq }) => seq);
     const purchases = topups.length === 0 ? new Map<number, string>() : await this.deps.reads.purchasesOfTransfers(topups);
+    const lows = new Map((await this.lowBalances(transfers)).map((event) => [event.transferNo, event]));
     const [starts, ends]: [Pending[], Pending[]] = [[], []];
     for (const { seq, chainSeq, kind, generationId } of transfers) {
       const purchaseId = purchases.get(seq);
       if (purchaseId !== undefined) ends.push(...(await this.purchaseEvent(purchaseId, chainSeq)));
+      const low = lows.get(chainSeq);
+      if (low) ends.push(low);
       if (generationId === null || !this.wantsGenerations || (kind !== "capture" && kind !== "release")) continue;
       const { start, end } = await this.endOf(generationId, kind);
       if (start) starts.push(this.startOf(start));
       if (!end) continue;
       const { sequence, atMs, record } = end;
       const type = kind === "capture" ? "generation.succeeded" : "generation.failed";
-      ends.push({
-        objectId: generationId,
-        type,
-        sequence,
-        atMs,
-        data: this.deps.resourceOf(record),
-        start: null,
-        transferNo: chainSeq,
-      });
+      const data = this.deps.resourceOf(record);
+      const id = eventIdOf(generationId, sequence);
+      ends.push({ ...{ id, objectId: generationId, type, sequence, atMs, data }, start: null, transferNo: chainSeq });
     }
     return { starts, ends };
+  }
+
+  private async lowBalances(transfers: readonly TransferRow[]): Promise<Pending[]> {
+    if (!this.types.has("credits.low")) return [];
+    const { accountSeq } = this.account;
+    const { reads, lowBalanceCredits: defaultCredits } = this.deps;
+    const fallen = await fallenBalances({ reads, defaultCredits }, accountSeq, transfers);
+    return fallen.map(({ chainSeq, atMs, balance }) => ({
+      ...{ id: lowBalanceEventId(accountSeq, chainSeq, atMs), objectId: null, type: "credits.low", sequence: chainSeq, atMs },
+      ...{ data: JSON.stringify(balance), start: null, transferNo: chainSeq },
+    }));
   }
 
   /** The end that a settlement is, with the start of the generation if it was not sent. A capture is followed by a release. */
@@ -217,7 +234,8 @@ class AccountEvents {
     if (!purchase || purchase.paidAtMs === null) return [];
     const { id, credits, paidAtMs } = purchase;
     const data = JSON.stringify(purchaseData({ id, credits, paidAtMs }));
-    return [{ objectId: id, type: "purchase.completed", sequence: 1, atMs: paidAtMs, data, start: null, transferNo }];
+    const type = "purchase.completed";
+    return [{ id: eventIdOf(id, 1), objectId: id, type, sequence: 1, atMs: paidAtMs, data, start: null, transferNo }];
   }
 }
 
@@ -225,7 +243,7 @@ class AccountEvents {
 export const createAccountEvents = async (
   deps: AccountEventsDeps,
   account: Account,
-  types: ReadonlySet<StreamEvent>,
+  types: ReadonlySet<WebhookEvent>,
   position: Position | null,
 ): Promise<Pick<AccountEvents, "take" | "ping">> => {
   const { reads } = deps;

@@ -10,7 +10,7 @@ import type { Cursors } from "../domain/cursors.ts";
 import type { Mutation, MutationResult } from "../domain/mutations.ts";
 import type { ApplyTransition } from "../domain/transition.ts";
 import type { Caller, GenerationRecord } from "../domain/types.ts";
-import type { StreamEvent } from "../domain/webhooks.ts";
+import type { WebhookEvent } from "../domain/webhooks.ts";
 import type { CommitListener } from "../generations/post-commit.ts";
 import type { KeyRow, StoreReads } from "../store/store.ts";
 import { type AccountEventsDeps, createAccountEvents } from "./account-events.ts";
@@ -24,6 +24,7 @@ export type EventStreamsDeps = {
   reads: AccountEventsDeps["reads"] &
     Pick<StoreReads, "eventsOf" | "generationBySeq" | "versionsAmong" | "activityAmong" | "key" | "account" | "findGeneration">;
   resourceOf: AccountEventsDeps["resourceOf"];
+  lowBalanceCredits: AccountEventsDeps["lowBalanceCredits"];
   cursors: Cursors;
   clock: Clock;
   soon: (then: () => void) => void;
@@ -42,7 +43,7 @@ export type EventStreams = {
    */
   ofGeneration: (caller: Caller, generation: GenerationRecord, lastEventId: string | null) => Promise<Prepared | null>;
   /** The events of the account of these types after `lastEventId` (null: from now). @throws ApiError `invalid_request` */
-  ofAccount: (caller: Caller, types: ReadonlySet<StreamEvent>, lastEventId: string | null) => Promise<Prepared>;
+  ofAccount: (caller: Caller, types: ReadonlySet<WebhookEvent>, lastEventId: string | null) => Promise<Prepared>;
   /** Whether the key of the caller submitted a generation. */
   isOfKey: (caller: Caller, generation: GenerationRecord) => Promise<boolean>;
 };
@@ -91,12 +92,16 @@ const createRegistry = ({ watch, reads, clock, closing, isShared }: EventStreams
       if (concerns) stream.changed();
     }
   };
+  const accountChanged = (isIts: (caller: Caller) => boolean): void => {
+    for (const { stream, caller, generationSeq } of all) if (generationSeq === null && isIts(caller)) stream.changed();
+  };
   const onCommit = (mutation: Mutation, outcome: MutationResult): void => {
+    const low = "lowBalance" in outcome ? outcome.lowBalance : undefined;
+    if (low) accountChanged(({ accountSeq }) => accountSeq === low.accountSeq);
     if (mutation.mutation === "step" && outcome.kind === "stepped") onStep(mutation, outcome.record);
-    else if (mutation.mutation === "pay-purchase" && outcome.kind === "purchase") {
-      for (const { stream, caller, generationSeq } of all)
-        if (generationSeq === null && caller.accountId === outcome.purchase?.accountId) stream.changed();
-    } else if (CHANGES_CALLERS.has(mutation.mutation)) for (const { stream } of all) stream.check();
+    else if (mutation.mutation === "pay-purchase" && outcome.kind === "purchase")
+      accountChanged(({ accountId }) => accountId === outcome.purchase?.accountId);
+    else if (CHANGES_CALLERS.has(mutation.mutation)) for (const { stream } of all) stream.check();
   };
   /** Wakes the streams whose generation or account has changed: at most two queries for any number of streams. */
   const readRemote = async (): Promise<void> => {
@@ -175,10 +180,17 @@ const createOpening = (deps: EventStreamsDeps) => {
 };
 
 export const createEventStreams = (deps: EventStreamsDeps): EventStreams => {
-  const { reads, resourceOf, clock } = deps;
+  const { reads, resourceOf, lowBalanceCredits, clock } = deps;
   const prepare = createOpening(deps);
   const positions = createPositions(deps.cursors);
-  const accountDeps: AccountEventsDeps = { reads, resourceOf, positions, nowMs: clock.nowMs, isShared: deps.isShared };
+  const accountDeps: AccountEventsDeps = {
+    reads,
+    resourceOf,
+    lowBalanceCredits,
+    positions,
+    nowMs: clock.nowMs,
+    isShared: deps.isShared,
+  };
 
   const positionOf = async (accountId: string, lastEventId: string): Promise<Position> => {
     const position = positions.read(accountId, lastEventId) ?? refuse("invalid_request", UNKNOWN_OF_ACCOUNT);

@@ -3,6 +3,8 @@
 import type { PurchaseRow, UndecidedReversal } from "../domain/purchase-mutations.ts";
 import type { Credits } from "../domain/types.ts";
 
+export type AdjustmentFacts = { isRepayment: boolean; owedCredits: Credits };
+
 export interface PurchaseReads {
   purchase(id: string): Promise<PurchaseRow | undefined>;
   /** Newest first, before the purchase `beforeId` (null: all), of one account or of all (null); at most `limit`. */
@@ -21,6 +23,8 @@ export interface PurchaseReads {
   uninvoicedPurchases(sinceMs: number, limit: number): Promise<PurchaseRow[]>;
   /** Purchase ids by the row number of the transfer that credits or reverses them. */
   purchasesOfTransfers(seqs: readonly number[]): Promise<Map<number, string>>;
+  /** Of transfers that are adjustments of a balance: whether each repays a debt, and the debt after it, by row number. */
+  adjustmentsOfTransfers(seqs: readonly number[]): Promise<Map<number, AdjustmentFacts>>;
   /** The available balance below which the users of an account are notified; null: the default of the service. */
   lowBalance(accountSeq: number): Promise<Credits | null>;
 }

@@ -8,11 +8,14 @@ const PREFIX_CHARS = 4;
 /** The id of an event about an object, such as a generation or a purchase. */
 export const eventIdOf = (objectId: string, sequence: number): string => `evt_${objectId.slice(PREFIX_CHARS)}_${sequence}`;
 
+/** The id of `credits.low`. A changed threshold can make a balance low twice after the same transfer. @param sequence the transfer */
+export const lowBalanceEventId = (accountSeq: number, sequence: number, atMs: number): string =>
+  `evt_low_${accountSeq}_${sequence}_${atMs.toString(36)}`;
+
 /** The same for every try and every endpoint of an event, so that a receiver recognizes repeats. */
 export const eventId = (delivery: PendingDelivery, record: GenerationRecord | undefined): string => {
   const { type, accountSeq, sequence, seq, data, createdAtMs } = delivery;
-  // A changed threshold can make a balance low twice after the same transfer.
-  if (type === "credits.low") return `evt_low_${accountSeq}_${sequence}_${createdAtMs.toString(36)}`;
+  if (type === "credits.low") return lowBalanceEventId(accountSeq, sequence, createdAtMs);
   const id = record?.id ?? (JSON.parse(data ?? "{}") as { id?: string }).id;
   return id === undefined ? `evt_test_${seq}` : eventIdOf(id, sequence);
 };

@@ -98,6 +98,89 @@ describe("an open stream", () => {
   });
 });
 
+describe("a low balance", () => {
+  const atMs = () => harness.clock.nowMs();
+  const setThreshold = async ({ accountSeq }: Tenant, credits: number): Promise<void> => {
+    const { kind } = await harness.components.post({ mutation: "set-low-balance", accountSeq, credits, by: BUYER, atMs: atMs() });
+    expect(kind).toBe("purchase");
+  };
+  const adjust = async ({ accountSeq }: Tenant, kind: "topup" | "adjust", credits: number): Promise<void> => {
+    const mutation = { mutation: "credit", accountSeq, kind, credits, note: "", reference: null, atMs: atMs() } as const;
+    expect((await harness.components.post(mutation)).kind).toBe("done");
+  };
+  const low = { query: "?types=credits.low" };
+  const endpoint = async ({ key }: Tenant): Promise<void> => {
+    const body = { url: receiver.url, events: ["credits.low"] };
+    expect((await harness.request("POST", "/v1/webhook_endpoints", { key, body })).status).toBe(201);
+    await harness.synchronize();
+  };
+  /** Expects that the webhooks and the stream have the same events: ids and bodies. */
+  const sameAsWebhooks = async (reader: EventReader, count: number): Promise<void> => {
+    await reader.has(count);
+    const ids = reader.sent.map(eventIdOf);
+    const received = () => receiver.received.filter(({ id }) => ids.includes(id));
+    await harness.eventually(() => received().length === count, "the webhooks");
+    const bodies = new Map(received().map(({ id, body }) => [id, body]));
+    expect(ids.map((id) => bodies.get(id))).toEqual(reader.sent.map(({ data }) => data) as never);
+  };
+
+  test("is sent at the hold that falls below the threshold, with the id and body of the webhook", async () => {
+    const tenant = await harness.newTenant(10_000);
+    await setThreshold(tenant, 10_000);
+    await endpoint(tenant);
+    const reader = await read(tenant, low);
+    await generate(tenant);
+    await generate(tenant);
+    await sameAsWebhooks(reader, 1);
+    expect(reader.sent[0]?.data).toMatchObject({
+      ...{ type: "credits.low", sequence: 2 },
+      data: { object: "balance", balance_usd: 100, owed_usd: 0 },
+    });
+    await reader.leave();
+  });
+
+  test("is sent at a withdrawal that leaves a debt, again after the threshold was reached, and never at a repayment", async () => {
+    const tenant = await harness.newTenant(1000);
+    await setThreshold(tenant, 500);
+    await endpoint(tenant);
+    const reader = await read(tenant, low);
+    await harness.eventually(() => reader.lastId() !== "", "the first position");
+    await adjust(tenant, "adjust", -1200);
+    await adjust(tenant, "topup", 800);
+    await adjust(tenant, "topup", 100);
+    await adjust(tenant, "adjust", -300);
+    await sameAsWebhooks(reader, 2);
+    expect(reader.sent.map(({ data }) => data.data)).toMatchObject([
+      { available_usd: 0, owed_usd: 2 },
+      { available_usd: 4, owed_usd: 0 },
+    ]);
+    const resumed = await read(tenant, { ...low, after: reader.sent[0]?.id });
+    await resumed.has(1);
+    expect(resumed.sent[0]?.data).toEqual(reader.sent[1]?.data as never);
+    await Promise.all([reader.leave(), resumed.leave()]);
+  });
+
+  test("is not sent without a threshold, and not for a threshold that was raised above the balance", async () => {
+    const tenant = await harness.newTenant(1000);
+    await setThreshold(tenant, 0);
+    const reader = await read(tenant, { query: "?types=credits.low,purchase.completed" });
+    await harness.eventually(() => reader.lastId() !== "", "the first position");
+    const buy = async (): Promise<void> => {
+      const { checkout } = harness.components;
+      const { purchaseId } = await checkout.buy({ accountId: tenant.accountId, by: BUYER, usd: 25 });
+      await checkout.endTest(purchaseId, "pay", BUYER);
+    };
+    await adjust(tenant, "adjust", -900);
+    await buy();
+    await reader.has(1);
+    await setThreshold(tenant, 5000);
+    await buy();
+    await reader.has(2);
+    expect(reader.sent.map(({ type }) => type)).toEqual(["purchase.completed", "purchase.completed"]);
+    await reader.leave();
+  });
+});
+
 describe("a client that resumes", () => {
   test("receives what happened while it was not connected, each event once and in order", async () => {
     const tenant = await harness.newTenant();

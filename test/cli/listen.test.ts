@@ -4,6 +4,7 @@ import { run } from "../../src/cli/program.ts";
 import { createTerminal } from "../../src/cli/terminal.ts";
 import { type CuttingProxy, openCuttingProxy } from "../event-streams/cutting-proxy.ts";
 import { type Harness, openHarness } from "../harness.ts";
+import { BUYER } from "../store/purchases.ts";
 import { isVerified, openReceiver, type Receiver } from "../webhooks/receiver.ts";
 import { type Ran, runHere } from "./captured.ts";
 
@@ -116,6 +117,19 @@ test("with --json prints one JSON object for each event, and the error of an add
     ...{ id: expect.stringMatching(/^evt_/), type: "generation.succeeded", sequence: expect.any(Number), data: { id } },
     forwarded: { status: null, error: expect.any(String) },
   });
+});
+
+test("prints a low balance with what is available", async () => {
+  const { accountSeq } = harness.tenant;
+  const atMs = harness.clock.nowMs();
+  const { available } = await harness.balance();
+  const { out } = await during(["--events", "credits.low"], async (printed) => {
+    await harness.components.post({ mutation: "set-low-balance", accountSeq, credits: available, by: BUYER, atMs });
+    const taken = { mutation: "credit", accountSeq, kind: "adjust", credits: -25, note: "", reference: null, atMs } as const;
+    await harness.components.post(taken);
+    await printed(1);
+  });
+  expect(out.trim()).toEndWith(`credits.low           $${((available - 25) / 100).toFixed(2)} available`);
 });
 
 test.each([

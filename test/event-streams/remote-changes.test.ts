@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createCursors } from "../../src/domain/cursors.ts";
 import type { Caller } from "../../src/domain/types.ts";
-import { STREAM_EVENTS } from "../../src/domain/webhooks.ts";
+import { WEBHOOK_EVENTS } from "../../src/domain/webhooks.ts";
 import { createEventStreams, type EventStreams } from "../../src/event-streams/event-streams.ts";
 import type { Store } from "../../src/store/store.ts";
 import { testClock } from "../clock.ts";
@@ -41,7 +41,14 @@ beforeAll(async () => {
   streams = createEventStreams({
     // Nothing is committed by this node.
     watch: { committed: null },
-    ...{ reads: counted(store), resourceOf: () => "{}", cursors: createCursors("00"), clock, soon: setImmediate },
+    ...{
+      reads: counted(store),
+      resourceOf: () => "{}",
+      lowBalanceCredits: 0,
+      cursors: createCursors("00"),
+      clock,
+      soon: setImmediate,
+    },
     ...{ closing: new AbortController().signal, isShared: true },
   });
 });
@@ -59,7 +66,7 @@ const pass = async (seconds: number): Promise<void> => {
 const open = async (account: Account): Promise<{ text: () => string; leave: () => void }> => {
   const caller = (await store.callerByKeyHash(account.keyHash)) as Caller;
   const leaving = new AbortController();
-  const body = (await streams.ofAccount(caller, new Set(STREAM_EVENTS), null)).open(leaving.signal);
+  const body = (await streams.ofAccount(caller, new Set(WEBHOOK_EVENTS), null)).open(leaving.signal);
   let text = "";
   const read = async () => {
     for await (const piece of body) text += new TextDecoder().decode(piece);

@@ -3,7 +3,7 @@ import { heapStats } from "bun:jsc";
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createCursors } from "../../src/domain/cursors.ts";
 import { newId } from "../../src/domain/ids.ts";
-import { STREAM_EVENTS } from "../../src/domain/webhooks.ts";
+import { WEBHOOK_EVENTS } from "../../src/domain/webhooks.ts";
 import { createAccountEvents } from "../../src/event-streams/account-events.ts";
 import { createPositions } from "../../src/event-streams/positions.ts";
 import { MAX_BEHIND, newestTransferNo, TransferPages } from "../../src/event-streams/transfer-pages.ts";
@@ -71,14 +71,14 @@ test("streams that are 10,000 transfers behind keep no list of them in memory", 
   const transferNo = await newest();
   await addTransfers(MAX_BEHIND);
   const positions = createPositions(createCursors("secret"));
-  const deps = { reads: store, positions, nowMs: () => NOW_MS, isShared: false, resourceOf: () => "{}" };
+  const deps = { reads: store, positions, nowMs: () => NOW_MS, isShared: false, resourceOf: () => "{}", lowBalanceCredits: 0 };
   const objects = (): number => {
     Bun.gc(true);
     return heapStats().objectCount;
   };
   const open = async () => {
     const position = { transferNo, start: { atMs: 0, seq: 0 } };
-    const stream = await createAccountEvents(deps, await account(), new Set(STREAM_EVENTS), position);
+    const stream = await createAccountEvents(deps, await account(), new Set(WEBHOOK_EVENTS), position);
     expect((await stream.take()).hasMore).toBe(true);
     return stream;
   };

@@ -156,6 +156,8 @@ const ASKED: Asked = {
     each(accounts, async ({ seq }) =>
       each(await reads.webhookDeliveries(seq, null, MANY), (row) => reads.webhookDelivery(seq, row.seq)),
     ),
+  adjustmentsOfTransfers: async (reads, { accounts }) =>
+    each(accounts, async ({ id }) => reads.adjustmentsOfTransfers((await reads.transfers(id, null, MANY)).map(({ seq }) => seq))),
   lowBalance: (reads, { accounts }) => each(accounts, ({ seq }) => reads.lowBalance(seq)),
 };
 

@@ -1,7 +1,7 @@
 // `genrouter listen`: prints the events of the account, and forwards them to a local address.
 import type { Command } from "commander";
 import type { AccountEvent, WebhookEvent } from "../../../client/src/client.ts";
-import { STREAM_EVENTS, type StreamEvent } from "../../domain/webhooks.ts";
+import { WEBHOOK_EVENTS } from "../../domain/webhooks.ts";
 import { CommandError, EXITS } from "../exit-codes.ts";
 import { checkForwardUrl, checkSecret, type Forwarded, forwardEvent, newSecret } from "../forward-event.ts";
 import {
@@ -22,12 +22,12 @@ type Forwarding = { url: string; secret: string };
 const START_TRIES = 4;
 
 /** @throws CommandError (usage) */
-const typesOf = (events: string | undefined): StreamEvent[] | undefined => {
+const typesOf = (events: string | undefined): WebhookEvent["type"][] | undefined => {
   if (events === undefined || events === "*") return undefined;
   return events.split(",").map((sent) => {
-    const type = STREAM_EVENTS.find((one) => one === sent.trim());
+    const type = WEBHOOK_EVENTS.find((one) => one === sent.trim());
     if (type !== undefined) return type;
-    throw new CommandError(EXITS.usage, `--events: ${JSON.stringify(sent)} is none of ${STREAM_EVENTS.join(", ")}`, {
+    throw new CommandError(EXITS.usage, `--events: ${JSON.stringify(sent)} is none of ${WEBHOOK_EVENTS.join(", ")}`, {
       code: "bad_flag",
     });
   });
@@ -108,7 +108,7 @@ export const addListen = (program: Command, session: Session): void => {
     .command("listen")
     .description("print the events of the account as they become true, and forward them to a local address")
     .option("--forward-to <url>", "send each event to this address as the signed request of a webhook")
-    .option("--events <types>", `types separated by commas, of ${STREAM_EVENTS.join(", ")} (all)`)
+    .option("--events <types>", `types separated by commas, of ${WEBHOOK_EVENTS.join(", ")} (all)`)
     .option("--secret <secret>", "secret that signs forwarded events, as whsec_… (a new one, which is printed)")
     .action(async (flags: Flags) =>
       interruptible(async (signal) => {

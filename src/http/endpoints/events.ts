@@ -1,6 +1,6 @@
 // Serves event streams: GET /v1/generations/{id}/events of one generation, and GET /v1/events of the account.
 import { refuse } from "../../domain/api-errors.ts";
-import { STREAM_EVENTS, type StreamEvent } from "../../domain/webhooks.ts";
+import { WEBHOOK_EVENTS, type WebhookEvent } from "../../domain/webhooks.ts";
 import type { EventStreams, Prepared } from "../../event-streams/event-streams.ts";
 import { EVENT_STREAM_HEADERS } from "../../event-streams/stream.ts";
 import type { StoreReads } from "../../store/store.ts";
@@ -45,11 +45,11 @@ export const generationEvents =
   };
 
 /** The types of the query member `types`, separated by commas; all types without it. @throws ApiError `invalid_request` */
-const typesOf = (text: string | undefined): ReadonlySet<StreamEvent> => {
-  if (text === undefined || text === "*") return new Set(STREAM_EVENTS);
-  const allowed = `types: must be a list of ${STREAM_EVENTS.join(", ")}, separated by commas, or * for all.`;
+const typesOf = (text: string | undefined): ReadonlySet<WebhookEvent> => {
+  if (text === undefined || text === "*") return new Set(WEBHOOK_EVENTS);
+  const allowed = `types: must be a list of ${WEBHOOK_EVENTS.join(", ")}, separated by commas, or * for all.`;
   return new Set(
-    text.split(",").map((sent) => STREAM_EVENTS.find((type) => type === sent) ?? refuse("invalid_request", allowed)),
+    text.split(",").map((sent) => WEBHOOK_EVENTS.find((type) => type === sent) ?? refuse("invalid_request", allowed)),
   );
 };
 

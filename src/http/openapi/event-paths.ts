@@ -1,6 +1,6 @@
 // OpenAPI paths of the event streams: the events of one generation, and the events of an account.
 import type { JsonObject } from "../../domain/types.ts";
-import { GENERATION_EVENTS, STREAM_EVENTS, WEBHOOK_EVENTS } from "../../domain/webhooks.ts";
+import { GENERATION_EVENTS, WEBHOOK_EVENTS } from "../../domain/webhooks.ts";
 import { EXTENSION, headers, type No, noes, schemaRef } from "./components.ts";
 import { KEYED, keyed, withRequestId } from "./operations.ts";
 
@@ -85,7 +85,7 @@ export const EVENT_PARAMETERS: JsonObject = {
   EventTypes: {
     name: "types",
     in: "query",
-    description: `Event types, separated by commas, of ${STREAM_EVENTS.map((type) => `\`${type}\``).join(", ")}; \`*\` for all.`,
+    description: `Event types, separated by commas, of ${WEBHOOK_EVENTS.map((type) => `\`${type}\``).join(", ")}; \`*\` for all.`,
     schema: { type: "string", default: "*" },
   },
 };

@@ -9,6 +9,7 @@ import {
   capturedMutation,
   commitOne,
   NOW_MS,
+  openAccount,
   PRICES,
   releasedMutation,
   startedMutation,
@@ -60,6 +61,35 @@ export const lowBalancePromises = (stage: Stage): void => {
       ]);
       expect(again.map((one) => lowOf(one)?.availableCredits)).toEqual([undefined, undefined, 840, undefined]);
       expect(await events()).toHaveLength(2);
+    });
+
+    test("adjustments of transfers have the debt after each, and whether it is a repayment", async () => {
+      const { store, account } = stage;
+      const kept = await openAccount(store, 100);
+      await commitOne(store, { ...adjust(-30), accountSeq: kept.seq });
+      for (const credits of [-1300, 200, -50, 500, -40]) await commitOne(store, adjust(credits));
+      const factsOf = async (accountId: string) => {
+        const transfers = (await store.transfers(accountId, null, 100)).reverse();
+        const facts = await store.adjustmentsOfTransfers(transfers.map(({ seq }) => seq));
+        return transfers.map(({ seq, from, credits }) => {
+          const { isRepayment, owedCredits } = facts.get(seq) ?? {};
+          return [from === "available" ? -credits : credits, isRepayment, owedCredits];
+        });
+      };
+      expect(await factsOf(account.id)).toEqual([
+        [1000, false, 0],
+        [-1000, false, 300],
+        [200, false, 300],
+        [-200, true, 100],
+        [500, false, 150],
+        [-150, true, 0],
+        [-40, false, 0],
+      ]);
+      expect(await factsOf(kept.id)).toEqual([
+        [100, false, 0],
+        [-30, false, 0],
+      ]);
+      expect(await store.adjustmentsOfTransfers([])).toEqual(new Map());
     });
 
     test("is announced for accounts with and without an endpoint that receives it, and never by default or for 0", async () => {

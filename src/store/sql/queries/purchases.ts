@@ -6,6 +6,8 @@ import type { PurchaseReads } from "../../purchase-reads.ts";
 import type { Dialect } from "../dialect.ts";
 import type { Query } from "../sql-program.ts";
 
+type AdjustmentRow = { seq: number; isRepayment: number; owedCredits: Credits };
+
 const reversed = (kind: "refund" | "dispute"): string =>
   `(SELECT CAST(coalesce(sum(r.credits), 0) AS bigint) FROM reversal r WHERE r.payment_intent = p.payment_intent AND r.kind = '${kind}'
      AND r.state IN ('taken', 'lost'))`;
@@ -32,8 +34,20 @@ const ofTransfers = ({ items, json }: Dialect): string =>
   `SELECT c.transfer_seq AS seq, p.id FROM ${items(json("CAST(?1 AS text)"), "j")} JOIN balance_adjustment c ON c.transfer_seq = CAST(j.value AS bigint)
    JOIN purchase_adjustment pc ON pc.adjustment_seq = c.seq JOIN purchase p ON p.seq = pc.purchase_seq`;
 
+// A debt is what adjustments requested and could not transfer, minus its repayments. The accounts that ever had one are few, and only
+// their adjustments are summed up.
+const adjustmentsIn = ({ items, json }: Dialect): string =>
+  `SELECT c.transfer_seq AS seq, CASE WHEN y.adjustment_seq IS NULL THEN 0 ELSE 1 END AS "isRepayment",
+     CASE WHEN b.owed_credits = 0 AND NOT EXISTS (SELECT 1 FROM debt_repayment WHERE account_seq = c.account_seq) THEN 0 ELSE
+       CAST((SELECT coalesce(sum(transferred_credits - requested_credits), 0) FROM balance_adjustment
+         WHERE account_seq = c.account_seq AND seq <= c.seq)
+       - (SELECT coalesce(sum(credits), 0) FROM debt_repayment WHERE account_seq = c.account_seq AND adjustment_seq <= c.seq) AS bigint)
+     END AS "owedCredits"
+   FROM ${items(json("CAST(?1 AS text)"), "j")} JOIN balance_adjustment c ON c.transfer_seq = CAST(j.value AS bigint)
+   JOIN balance b ON b.account_seq = c.account_seq LEFT JOIN debt_repayment y ON y.adjustment_seq = c.seq`;
+
 export const purchaseReads = (query: Query, dialect: Dialect): PurchaseReads => {
-  const transfers = ofTransfers(dialect);
+  const [transfers, adjustments] = [ofTransfers(dialect), adjustmentsIn(dialect)];
   return {
     purchase: async (id) => (await query<PurchaseRow>(BY_ID, id))[0],
     purchases: (accountId, beforeId, limit) =>
@@ -45,6 +59,11 @@ export const purchaseReads = (query: Query, dialect: Dialect): PurchaseReads => 
     uninvoicedPurchases: (sinceMs, limit) => query<PurchaseRow>(UNINVOICED, sinceMs, limit),
     purchasesOfTransfers: async (seqs) =>
       new Map((await query<{ seq: number; id: string }>(transfers, JSON.stringify(seqs))).map(({ seq, id }) => [seq, id])),
+    adjustmentsOfTransfers: async (seqs) => {
+      if (seqs.length === 0) return new Map();
+      const rows = await query<AdjustmentRow>(adjustments, JSON.stringify(seqs));
+      return new Map(rows.map(({ seq, isRepayment, owedCredits }) => [seq, { isRepayment: isRepayment === 1, owedCredits }]));
+    },
     lowBalance: async (accountSeq) =>
       (await query<{ credits: Credits }>("SELECT credits FROM balance_alert WHERE account_seq = ?1", accountSeq))[0]?.credits ??
       null,
