@@ -118,6 +118,7 @@ export const openHarnessOfNodes = async (
       },
     },
     upkeep: { ...firstComponents.upkeep, rollUpUsage: () => all((harness) => harness.components.upkeep.rollUpUsage()) },
+    learnRetentions: () => all((harness) => harness.components.learnRetentions()),
     rekeyed: (account, key) => {
       for (const harness of harnesses) harness.components.rekeyed(account, key);
     },

@@ -9,7 +9,7 @@ import { createSessions, type Sessions } from "../console/sessions.ts";
 import type { JsonObject } from "../domain/types.ts";
 import { createEventStreams } from "../event-streams/event-streams.ts";
 import { serveThrough } from "../files/proxy-download.ts";
-import { createCommitListeners } from "../generations/commit-listeners.ts";
+import type { createCommitListeners } from "../generations/commit-listeners.ts";
 import { createListGenerations } from "../generations/list.ts";
 import { findRunnableModel } from "../generations/request-checks.ts";
 import { createWaiters } from "../generations/waiters.ts";
@@ -48,13 +48,11 @@ export type HttpParts = EngineComponent &
     address: ServiceAddress;
     caches: Connection<CallerCaches>;
     mode: Mode;
+    /** Creates a listener to committed mutations. */
+    listenToCommits: ReturnType<typeof createCommitListeners>;
   };
 
-type CommonParts = HttpParts & {
-  sessions: Sessions;
-  /** Creates a listener to committed mutations. */
-  listenToCommits: ReturnType<typeof createCommitListeners>;
-};
+type CommonParts = HttpParts & { sessions: Sessions };
 
 /** Minimum time in milliseconds for running responses when the service stops. */
 const MIN_CLOSING_MS = 1000;
@@ -242,7 +240,7 @@ export const createHttpComponents = (list: ComponentList, deps: ComponentsDeps, 
   const { engine, address, mode } = parts;
   const { post } = engine;
   const sessions = createSessions({ reads: store, post, clock });
-  const common = { ...parts, sessions, listenToCommits: createCommitListeners(engine.watch) };
+  const common = { ...parts, sessions };
   const inspector = createInspectorComponent(deps, common);
   const checkout = createCheckout({ settings, clock, log, reads: store, mode, post, baseUrl: address.baseUrl });
   const rollUpUsage = createUsageRollUp({ reads: store, post, breathe });

@@ -41,7 +41,10 @@ export type PeriodicWorkDeps = {
   clock: Clock;
   log: Log;
   store: Pick<Store, "secret">;
-  components: Pick<Components, "post" | "sweep" | "eraseExpired" | "upkeep" | "checkout" | "leaseKeeper" | "webhooks">;
+  components: Pick<
+    Components,
+    "post" | "sweep" | "eraseExpired" | "learnRetentions" | "upkeep" | "checkout" | "leaseKeeper" | "webhooks"
+  >;
 };
 export type PeriodicWork = Pick<ComponentList, "start" | "stop"> & {
   /** Started with the other work; a drain stops it, because its end can take a while. */
@@ -58,7 +61,7 @@ const createHeartbeat = ({ clock, log, components }: PeriodicWorkDeps): Work => 
 
 export const createPeriodicWork = async (deps: PeriodicWorkDeps): Promise<PeriodicWork> => {
   const { settings, clock, log, store, components } = deps;
-  const { sweep, eraseExpired, upkeep, checkout, leaseKeeper, webhooks } = components;
+  const { sweep, eraseExpired, learnRetentions, upkeep, checkout, leaseKeeper, webhooks } = components;
   const failed = logMaintenanceFailure(log);
   const list = createComponentList();
   const add = (name: string, everyMs: number, work: Work) => list.add(repeated(clock, failed, name, everyMs, work));
@@ -68,7 +71,7 @@ export const createPeriodicWork = async (deps: PeriodicWorkDeps): Promise<Period
   list.add({ name: "nightly backups", start: nightly.start, stop: () => nightly.stop(0) });
   add("deletion of files", SWEEP_MS, sweep);
   add("erasure of texts", SWEEP_MS, async () => {
-    if (leaseKeeper?.isFirst() ?? true) await eraseExpired();
+    await ((leaseKeeper?.isFirst() ?? true) ? eraseExpired() : learnRetentions());
   });
   add("maintenance", UPKEEP_MS, async () => {
     await upkeep.noteKeyUse();

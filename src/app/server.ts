@@ -2,6 +2,7 @@
 import { parkingOf } from "../../actors/supervisor/park.ts";
 import type { AdminService } from "../admin/admin-service.ts";
 import type { Settings } from "../config/schema.ts";
+import { createCommitListeners } from "../generations/commit-listeners.ts";
 import { type CrashLoop, createCrashLoopGuard } from "../generations/crash-loop-guard.ts";
 import { createStuck, type Stuck } from "../generations/stuck.ts";
 import { providerFacts } from "../providers/providers.ts";
@@ -63,9 +64,12 @@ export const createComponents = async (list: ComponentList, deps: ComponentsDeps
   const { leaseKeeper } = membership;
   const notifications = createMailComponent(list, deps, address);
   const admin = createAdmin(deps, { ...engineComponent, providers, mode, notifications });
-  const erasure = await createErasureComponent(deps, engine);
+  const listenToCommits = createCommitListeners(engine.watch);
+  const erasure = await createErasureComponent(deps, engine, listenToCommits());
   // From here on nothing waits, because the engine already reports to the caches.
-  const served = createHttpComponents(list, deps, { ...parts, ...engineComponent, admin, notifications, erase: erasure.erase });
+  const served = createHttpComponents(list, deps, {
+    ...{ ...parts, ...engineComponent, admin, notifications, listenToCommits, erase: erasure.erase },
+  });
   const { files, spool, outcomes, copies, uploads, uploadParts } = storage;
   // One node of a cluster does it for all.
   const isFirst = () => leaseKeeper?.isFirst() ?? true;
@@ -78,7 +82,8 @@ export const createComponents = async (list: ComponentList, deps: ComponentsDeps
     address,
     leaseKeeper,
     sweep,
-    eraseExpired: erasure.eraseExpired,
+    eraseExpired: erasure.expired.sweep,
+    learnRetentions: erasure.expired.refresh,
     admin,
     notifications,
     providers,

@@ -139,7 +139,7 @@ export const SettingsSchema = Type.Object(
             minimum: 0,
             maximum: 3_153_600_000,
             description:
-              "time in seconds after the end of a generation at which its request, metadata and end user are erased; 0 erases them within a minute, without a value they are kept. An account can have another value",
+              "time in seconds after the end of a generation at which its request, metadata and end user are erased; 0 erases them at the end, another value within a minute, and without a value they are kept. An account can have another value",
           }),
         ),
         upload_retention_s: positive(604_800, "retention of an uploaded file in seconds after its last use"),

@@ -255,8 +255,9 @@ describe("limits.prompt_retention_s", () => {
     await harness.close();
     await open({ env: { GENROUTER_LIMITS__PROMPT_RETENTION_S: "0" } });
     const other = await succeed(LABELS);
-    await harness.components.eraseExpired();
-    expect(await erasedAt(other.id)).not.toBeNull();
+    await harness.eventually(async () => (await erasedAt(other.id)) !== null, "the erasure, without a sweep");
+    expect(await storedText(other.id)).not.toContain(WORD);
+    expect((await contentOf(other.id)).status).toBe(200);
   });
 
   test("is replaced by the retention of an account, in either direction", async () => {
@@ -269,6 +270,27 @@ describe("limits.prompt_retention_s", () => {
     await admin.setAccount({ id: tenant.accountId, promptRetentionS: 0 });
     await harness.components.eraseExpired();
     expect(await erasedAt(id)).not.toBeNull();
+  });
+
+  test("of 0 for an account erases at the end of its generations, of failed ones too, and of no other account", async () => {
+    const { tenant } = await open();
+    const admin = await harness.admin();
+    const other = await harness.newTenant();
+    await admin.setAccount({ id: tenant.accountId, promptRetentionS: 0 });
+    await harness.components.learnRetentions();
+    const body = { model: MODEL, input: INPUT };
+    const foreign = String((await harness.request("POST", "/v1/generations", { key: other.key, body })).body.id);
+    await harness.until(foreign, undefined, other.key);
+    const posted = await Promise.all(["a kite", "two kites", "[sim:fail]"].map((prompt) => submitWith(LABELS, { prompt })));
+    const ids = posted.map((answered) => String(answered.body.id));
+    await harness.eventually(
+      async () => (await Promise.all(ids.map(erasedAt))).every((at) => at !== null),
+      "the erasure of all, without a sweep",
+    );
+    expect(await erasedAt(foreign)).toBeNull();
+    await admin.setAccount({ id: tenant.accountId, promptRetentionS: null });
+    await harness.components.learnRetentions();
+    expect(harness.components.watch.committed).toBeNull();
   });
 
   test("erases more generations than one batch, and none of another account", async () => {

@@ -46,6 +46,7 @@ const ASKED: Asked = {
   spentPins: (reads) => reads.spentPins(MANY),
   pendingFileRemovals: (reads) => reads.pendingFileRemovals(MANY),
   isFileRemovalPending: (reads, { seqs }) => each(seqs, (seq) => reads.isFileRemovalPending(seq)),
+  accountsErasedAtEnd: (reads) => reads.accountsErasedAtEnd(),
   dueErasures: async (reads) =>
     (await reads.dueErasures({ nowMs: NOW_MS * 2, service: 0, fromAccount: 0, limit: MANY })).due
       .map(({ seq }) => seq)
