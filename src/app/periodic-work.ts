@@ -17,6 +17,8 @@ const BEAT_MS = 10_000;
 const UPKEEP_MS = 60_000;
 /** Maximum time that a file outlives its retention. */
 const SWEEP_MS = 60_000;
+/** Maximum time that former versions of erased rows stay in a shared store, while no long transaction holds them. */
+const VACUUM_MS = 600_000;
 /** Interval at which webhook deliveries of ended nodes are taken over. */
 const TAKE_OVER_MS = 10_000;
 /** Interval at which pending purchases are queried. */
@@ -43,7 +45,7 @@ export type PeriodicWorkDeps = {
   store: Pick<Store, "secret">;
   components: Pick<
     Components,
-    "post" | "sweep" | "eraseExpired" | "learnRetentions" | "upkeep" | "checkout" | "leaseKeeper" | "webhooks"
+    "post" | "sweep" | "eraseExpired" | "learnRetentions" | "vacuumErased" | "upkeep" | "checkout" | "leaseKeeper" | "webhooks"
   >;
 };
 export type PeriodicWork = Pick<ComponentList, "start" | "stop"> & {
@@ -61,7 +63,7 @@ const createHeartbeat = ({ clock, log, components }: PeriodicWorkDeps): Work => 
 
 export const createPeriodicWork = async (deps: PeriodicWorkDeps): Promise<PeriodicWork> => {
   const { settings, clock, log, store, components } = deps;
-  const { sweep, eraseExpired, learnRetentions, upkeep, checkout, leaseKeeper, webhooks } = components;
+  const { sweep, eraseExpired, learnRetentions, vacuumErased, upkeep, checkout, leaseKeeper, webhooks } = components;
   const failed = logMaintenanceFailure(log);
   const list = createComponentList();
   const add = (name: string, everyMs: number, work: Work) => list.add(repeated(clock, failed, name, everyMs, work));
@@ -73,6 +75,7 @@ export const createPeriodicWork = async (deps: PeriodicWorkDeps): Promise<Period
   add("erasure of texts", SWEEP_MS, async () => {
     await ((leaseKeeper?.isFirst() ?? true) ? eraseExpired() : learnRetentions());
   });
+  if (leaseKeeper) add("vacuum after erasures", VACUUM_MS, vacuumErased);
   add("maintenance", UPKEEP_MS, async () => {
     await upkeep.noteKeyUse();
     await upkeep.rollUpUsage();

@@ -83,6 +83,7 @@ export const createComponents = async (list: ComponentList, deps: ComponentsDeps
     leaseKeeper,
     sweep,
     eraseExpired: erasure.expired.sweep,
+    vacuumErased: erasure.vacuum,
     learnRetentions: erasure.expired.refresh,
     admin,
     notifications,

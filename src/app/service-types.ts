@@ -76,6 +76,8 @@ export type Components = Omit<Engine, "rekeyed" | "drain" | "close" | "stop"> & 
   sweep: () => Promise<void>;
   /** Erases texts past their retention. */
   eraseExpired: () => Promise<void>;
+  /** Removes what erasures have left in a shared store. */
+  vacuumErased: () => Promise<void>;
   /** Reads which accounts have a retention of 0. */
   learnRetentions: () => Promise<void>;
   /** Creates the admin service, whose code is loaded by the first call. */

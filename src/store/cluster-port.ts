@@ -39,6 +39,8 @@ export type Node = {
   dropHint(hint: Hint): Promise<void>;
   /** Totals over all accounts. */
   sums(): Promise<LedgerSums>;
+  /** Removes the row versions that erasures have left; takes minutes in a large database. */
+  vacuumErased(): Promise<void>;
   others: Others;
 };
 /** `body`: JSON of the callback, if it had one. */

@@ -10,6 +10,8 @@ import { AS, binary, VERSION } from "./binaries.ts";
 
 export type Server = {
   port: number;
+  /** Its data directory. */
+  dataDir: string;
   /** The URL of one of its databases; `postgres` always exists. */
   url(database: string): string;
   /** Its log since the last start. */
@@ -116,6 +118,7 @@ export const openServer = async (settings: Record<string, string> = {}): Promise
   await start();
   return {
     port,
+    dataDir: join(dir, "cluster"),
     url: (database) => `postgres://genrouter@127.0.0.1:${port}/${database}`,
     log,
     start,

@@ -36,6 +36,7 @@ import { requireConfiguredServer, unavailableError } from "./server-requirements
 import { createSharedMutations, USAGE_BEHIND } from "./shared-mutations.ts";
 import { POSTGRES } from "./sql-program.ts";
 import { ledgerSums } from "./totals.ts";
+import { vacuumErased } from "./vacuum-erased.ts";
 import { verifyPostgres } from "./verify.ts";
 
 export type PostgresOptions = Address & {
@@ -203,6 +204,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
       takeFromRateLimit: (accountSeq, second, most) => takeFromRateLimit(pool.query, accountSeq, second + apartS, most),
       ...createCallbackInbox(pool.query, epoch),
       sums: () => ledgerSums(pool.query),
+      vacuumErased: () => vacuumErased(address),
       others: createRemoteGenerations(pool.query, epoch),
     },
     close: async () => {

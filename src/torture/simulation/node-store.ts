@@ -178,6 +178,7 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
       },
       // No account of a simulated world has a webhook endpoint.
       takeOverWebhooks: () => Promise.resolve(0),
+      vacuumErased: () => Promise.resolve(),
       leaveHint: async (hint) => {
         await reachToRead();
         shared.leaveHint(hint);
