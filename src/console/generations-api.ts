@@ -9,7 +9,7 @@ import type { Preview } from "../generations/preview.ts";
 import { type StoredResults, storedResultsOf } from "../http/endpoints/content.ts";
 import type { Log } from "../logging/events.ts";
 import type { Thumbnail } from "../media/thumbnail.ts";
-import { createEventStream, type EventStreamDeps } from "./event-stream.ts";
+import { type ConsoleEventsDeps, createConsoleEvents } from "./console-events.ts";
 import { type FileRoutesDeps, fileRoutes } from "./file-routes.ts";
 import { type GenerationRoutesDeps, generationRoutes, requestedAccount, seesAll } from "./generation-routes.ts";
 import type { ModelsDto } from "./generations-dto.ts";
@@ -23,8 +23,8 @@ import { createThumbnails } from "./thumbnails.ts";
 export type GenerationService = Pick<GenerationRoutesDeps, "submit" | "cancel" | "erase" | "count"> &
   Pick<FileRoutesDeps, "uploads" | "uploadedFiles" | "links"> & {
     thumbnail: Thumbnail;
-    reads: GenerationRoutesDeps["reads"] & PlaygroundKeyDeps["reads"] & EventStreamDeps["reads"];
-    elsewhere: EventStreamDeps["elsewhere"];
+    reads: GenerationRoutesDeps["reads"] & PlaygroundKeyDeps["reads"] & ConsoleEventsDeps["reads"];
+    elsewhere: ConsoleEventsDeps["elsewhere"];
     mode: "test" | "live";
     clock: Clock;
     log: Log;
@@ -53,7 +53,7 @@ export const submissionRoutes = (deps: GenerationServiceDeps): ConsoleRoute[] =>
   const kindOf = (id: string) => models().entries.find((model) => model.id === id)?.kind ?? null;
   const thumb = createThumbnails(deps.thumbnail);
   const consoleCaller = createPlaygroundKeys(deps);
-  const news = createEventStream({
+  const news = createConsoleEvents({
     reads,
     clock,
     watch: deps.watch,

@@ -99,6 +99,21 @@ test.skipIf(missing("curl"))("the shell programs about waiting wait for the end,
   expect(await shell(cancel, dir, id)).toContain('"already_ended"');
 });
 
+test.skipIf(missing("curl"))(
+  "the shell programs about limits limit a customer, submit for it and show what is left",
+  async () => {
+    const dir = freshDir();
+    const [limit = "", submit = "", show = ""] = programsOf("limits", "sh");
+    expect(JSON.parse(await shell(limit, dir))).toMatchObject({ id: "user-1207", limit_usd: 5, window: "day", spent_usd: 0 });
+    const made = JSON.parse(await shell(submit, dir)) as { end_user: string; reserved_usd: number };
+    expect(made.end_user).toBe("user-1207");
+    const { left_usd: left, resets_at: resetsAt } = JSON.parse(await shell(show, dir)) as { left_usd: number; resets_at: string };
+    expect([left > 0 && left < 5, resetsAt]).toEqual([true, expect.stringMatching(/T00:00:00/)]);
+    expect(await shell(limit.replace("5,", "0,"), dir)).toContain('"left_usd":0');
+    expect(await shell(submit.replace("limits-1", "limits-2"), dir)).toContain('"insufficient_credits"');
+  },
+);
+
 /** A directory in which a program imports the client by its name. */
 const withPackages = (): string => {
   const dir = freshDir();

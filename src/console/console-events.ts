@@ -13,7 +13,7 @@ import type { BalanceUpdate, GenerationUpdate, PurchaseUpdate } from "./generati
 import { createRemoteEvents, type RemoteEventsDeps } from "./remote-events.ts";
 import { ConsoleRefused } from "./request-context.ts";
 
-export type EventStreamDeps = {
+export type ConsoleEventsDeps = {
   watch: CommitListener;
   reads: Pick<StoreReads, "account" | "purchases">;
   /** The other nodes that share the store; null for a single process. */
@@ -59,13 +59,13 @@ class Listener {
   readonly stream: EventStream;
   readonly account: AccountListener | null;
   private readonly balances: readonly AccountListener[];
-  private readonly deps: EventStreamDeps;
+  private readonly deps: ConsoleEventsDeps;
   private readonly waiting = new Map<string, string>();
   /** Accounts whose balance has changed since it was sent. */
   private readonly moved = new Set<string>();
 
   /** @param onEnd called when the stream has ended */
-  constructor(deps: EventStreamDeps, { account, own, isStillIn }: Listening, signal: AbortSignal, onEnd: () => void) {
+  constructor(deps: ConsoleEventsDeps, { account, own, isStillIn }: Listening, signal: AbortSignal, onEnd: () => void) {
     this.deps = deps;
     this.account = account;
     this.balances = [...(account ? [account] : []), ...(own && own.id !== account?.id ? [own] : [])];
@@ -132,7 +132,7 @@ const changeOf = (mutation: Mutation, outcome: MutationResult): Change | undefin
     : undefined;
 };
 
-export const createEventStream = (deps: EventStreamDeps) => {
+export const createConsoleEvents = (deps: ConsoleEventsDeps) => {
   const listeners = new Set<Listener>();
   const places = createPlaces<string>({ ofOwner: MAX_OF_A_USER, inAll: MAX_STREAMS });
   const report = (change: Change) => {
