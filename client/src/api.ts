@@ -1440,7 +1440,7 @@ export interface components {
         Since: string;
         /** @description The id of the last event that the client has; the stream resumes after it. */
         LastEventId: string;
-        /** @description Event types, separated by commas, of `generation.running`, `generation.succeeded`, `generation.failed`, `purchase.completed`; `*` for all. */
+        /** @description Event types, separated by commas, of `generation.running`, `generation.succeeded`, `generation.failed`, `credits.low`, `purchase.completed`; `*` for all. */
         EventTypes: string;
         /** @description One range of bytes. */
         Range: string;
@@ -7937,7 +7937,7 @@ export interface operations {
     streamEvents: {
         parameters: {
             query?: {
-                /** @description Event types, separated by commas, of `generation.running`, `generation.succeeded`, `generation.failed`, `purchase.completed`; `*` for all. */
+                /** @description Event types, separated by commas, of `generation.running`, `generation.succeeded`, `generation.failed`, `credits.low`, `purchase.completed`; `*` for all. */
                 types?: components["parameters"]["EventTypes"];
             };
             header?: {
