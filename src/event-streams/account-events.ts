@@ -27,8 +27,11 @@ export type AccountEventsDeps = GenerationEventsDeps & {
 type Account = Pick<Caller, "accountId" | "accountSeq">;
 
 const MAX_RUNNING = 1_000;
-/** Starts of this time before a position are sent again where nodes share the store: clocks differ, and commits take time. */
-const OVERLAP_MS = 10_000;
+/**
+ * Starts of this time before a position are sent again where nodes share the store: clocks differ, and a node whose commit takes
+ * longer than its patience with the database ends.
+ */
+const OVERLAP_MS = 60_000;
 const NEVER: Start = { atMs: 0, seq: 0 };
 
 /** An event to send. `id`: of the event. `objectId`: of its generation or purchase. `start`: set for the start of a generation. `transferNo`: of the transfer that is or follows it. */
