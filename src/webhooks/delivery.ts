@@ -1,6 +1,5 @@
 // Delivery of webhooks: it follows commits, fills the queues, and takes over what an ended node left.
 import { createWebhookLanes, type WebhookLanes } from "../../actors/webhooks/lanes.ts";
-import { createFairQueue } from "../collections/fair-queue.ts";
 import type { Clock } from "../domain/clock.ts";
 import { StoreFull } from "../domain/commit-errors.ts";
 import { leastSeqAt } from "../domain/ids.ts";
@@ -10,6 +9,7 @@ import type { Log } from "../logging/events.ts";
 import type { Node } from "../store/cluster-port.ts";
 import { DatabaseUnavailable } from "../store/errors.ts";
 import type { WebhookReads } from "../store/webhook-reads.ts";
+import { createPlaces } from "./places.ts";
 import { createSend, type SendDeps } from "./send.ts";
 import type { Targets } from "./targets.ts";
 
@@ -42,24 +42,12 @@ export type WebhookDelivery = {
   stop: () => void;
 };
 
-/**
- * Maximum concurrent tries, in total and for each account. Slow and failing receivers have places of their own, so that they delay
- * no other receiver.
- */
-const PROMPT = { places: 256, perAccount: 64, cost: 1 };
-const SLOW = { places: 128, perAccount: 16, cost: 1 };
 const CLAIM_LIMIT = 1000;
 const SWEEP_LIMIT = 1000;
 const SWEEP_ROUNDS = 20;
 const BEGIN_AGAIN_MS = 1000;
 /** Retention of deliveries and their tries. */
 const KEPT_MS = 30 * 86_400_000;
-
-const createPlaces = () => {
-  const [prompt, slow] = [createFairQueue(PROMPT), createFairQueue(SLOW)];
-  return (accountSeq: number, isSlow: boolean, signal: AbortSignal) =>
-    (isSlow ? slow : prompt).take({ share: "webhooks", account: String(accountSeq) }, signal);
-};
 
 const isPassing = (fault: unknown): boolean => fault instanceof DatabaseUnavailable || fault instanceof StoreFull;
 
