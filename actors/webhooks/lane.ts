@@ -33,8 +33,6 @@ export type LaneDeps = {
   record: (result: TryResult, condition: EndpointCondition | undefined) => Promise<void>;
   /** Called after each try. */
   tried: (delivery: PendingDelivery, made: WebhookTry, result: TryResult) => void;
-  /** Called when the service disabled an endpoint. */
-  disabled: (delivery: PendingDelivery, reason: string) => void;
   /** Called for a fault of the service, such as an unavailable store. The queue continues after a pause. */
   failed: (fault: unknown) => void;
   /** Called after the end of each try, its commit included. */
@@ -234,8 +232,7 @@ export class Lane {
   private hold(): void {
     this.isHeld = true;
     this.buffer = [];
-    this.condition?.stop();
-    this.condition = undefined;
+    this.forgetCondition();
     this.wake.clear();
   }
 
@@ -307,10 +304,19 @@ export class Lane {
     const result = resultOf(delivery, made, verdict);
     const after = this.condition?.judge(verdict, made.atMs);
     deps.tried(delivery, made, result);
-    await deps.record(result, after);
+    try {
+      await deps.record(result, after);
+    } catch (fault) {
+      this.forgetCondition();
+      throw fault;
+    }
     if (result.dueAtMs !== null) this.wake.at(result.dueAtMs);
-    if (after === undefined || after.disabledReason === null) return;
-    deps.disabled(delivery, after.disabledReason);
-    this.hold();
+    if (after !== undefined && after.disabledReason !== null) this.hold();
+  }
+
+  /** The next turn reads the stored condition. */
+  private forgetCondition(): void {
+    this.condition?.stop();
+    this.condition = undefined;
   }
 }

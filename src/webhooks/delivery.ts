@@ -66,12 +66,25 @@ const logTry =
     else log("webhook try failed", { ...fields, reason: error ?? `status ${status}` });
   };
 
-const createCommit =
-  (post: DeliveryDeps["post"]) =>
-  async (...[results, endpoints]: Parameters<Parameters<typeof createWebhookLanes>[0]["commit"]>): Promise<void> => {
+/** Records tries, and reports the endpoints that this disabled. */
+const createCommit = ({ post, reads, targets, log, endpointDisabled }: DeliveryDeps, failed: (fault: unknown) => void) => {
+  const report = async (endpointSeq: number, reason: string): Promise<void> => {
+    const row = await reads.webhookEndpoint(endpointSeq);
+    // The account may have deleted it meanwhile.
+    if (!row) return;
+    const { accountId, accountSeq, id, url } = row;
+    log("webhook endpoint disabled", { account_id: accountId, webhook_endpoint_id: id, reason });
+    endpointDisabled({ accountSeq, url, reason });
+  };
+  return async (...[results, endpoints]: Parameters<Parameters<typeof createWebhookLanes>[0]["commit"]>): Promise<void> => {
     const outcome = await post({ mutation: "record-webhook-tries", results, endpoints });
     if (outcome.kind === "refused") throw new Error(`recording webhook tries failed: ${outcome.reason}`);
+    const disabled = new Set(outcome.disabled);
+    if (disabled.size > 0) targets.forget();
+    for (const { endpointSeq, disabledReason } of endpoints)
+      if (disabledReason !== null && disabled.has(endpointSeq)) report(endpointSeq, disabledReason).catch(failed);
   };
+};
 
 const createSweep =
   ({ clock, post }: Pick<DeliveryDeps, "clock" | "post">) =>
@@ -102,14 +115,8 @@ const createBeginning = (clock: Clock, work: () => Promise<void>, failed: (fault
 };
 
 export const createWebhookDelivery = (deps: DeliveryDeps): WebhookDelivery => {
-  const { clock, log, reads, post, targets, node } = deps;
+  const { clock, log, reads, targets, node } = deps;
   const failed = logFault(log);
-  const nameOf = async (delivery: PendingDelivery, reason: string): Promise<void> => {
-    const [row] = (await reads.webhookEndpoints(delivery.accountSeq)).filter(({ seq }) => seq === delivery.endpointSeq);
-    if (!row) return;
-    log("webhook endpoint disabled", { account_id: row.accountId, webhook_endpoint_id: row.id, reason });
-    deps.endpointDisabled({ accountSeq: row.accountSeq, url: row.url, reason });
-  };
   const lanes = createWebhookLanes({
     clock,
     lanes: reads.webhookLanes,
@@ -120,12 +127,8 @@ export const createWebhookDelivery = (deps: DeliveryDeps): WebhookDelivery => {
     },
     send: createSend({ ...deps, targetOf: targets.of }),
     takePlace: createPlaces(),
-    commit: createCommit(post),
+    commit: createCommit(deps, failed),
     tried: logTry(log),
-    disabled: (delivery, reason) => {
-      targets.forget();
-      nameOf(delivery, reason).catch(failed);
-    },
     failed,
   });
   const scan = () => void lanes.scan().catch(failed);

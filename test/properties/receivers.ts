@@ -69,7 +69,6 @@ const openQueues = (clock: TestClock, answerOf: (delivery: PendingDelivery) => A
       }
     },
     tried: () => undefined,
-    disabled: () => undefined,
     failed: (fault) => faults.push(fault),
   });
   const add = (accountSeq: number, endpointSeq: number): number => {

@@ -1,5 +1,6 @@
 // Delivery of webhooks over real HTTP: events, signatures, retries and hostile receivers.
 import { afterEach, expect, test } from "bun:test";
+import type { Store } from "../../src/store/store.ts";
 import type { Tenant } from "../harness.ts";
 import { openWebhooks, PROMPT, type WebhookScene } from "./fixture.ts";
 import { isVerified, openReceiver } from "./receiver.ts";
@@ -139,6 +140,37 @@ test("disables an endpoint that returns 410, logs it, and sends and stores nothi
   expect(changed.body).toMatchObject({ enabled: true, disabled_reason: null });
   await scene.generate();
   expect((await scene.settled()).map(({ state }) => state)).toEqual(["delivered", "failed"]);
+});
+
+test("reports an endpoint once that answers 410 to many concurrent tries", async () => {
+  const judged = Promise.withResolvers<void>();
+  const around = (store: Store): Store => ({
+    ...store,
+    commit: async (mutations) => {
+      // Conditions are stored after all answers have arrived.
+      if (mutations.some((one) => one.mutation === "record-webhook-tries" && one.endpoints.length > 0)) await judged.promise;
+      return await store.commit(mutations);
+    },
+  });
+  scene = await openWebhooks({ around });
+  await scene.endpoint();
+  await scene.generate();
+  await scene.settled();
+  const gone = Promise.withResolvers<void>();
+  scene.receiver.answer(async () => {
+    await gone.promise;
+    return new Response("", { status: 410 });
+  });
+  const before = scene.receiver.received.length;
+  await Promise.all(Array.from({ length: 12 }, () => scene.generate()));
+  await scene.eventually(() => scene.receiver.received.length - before >= 10);
+  gone.resolve();
+  const linesOf = (name: string) => scene.lines.filter(({ event }) => event === name);
+  await scene.eventually(() => linesOf("webhook try failed").length >= 10);
+  judged.resolve();
+  await scene.eventually(() => scene.components.webhooks.load().inFlight === 0);
+  expect((await scene.endpoints())[0]?.enabled).toBe(false);
+  expect(linesOf("webhook endpoint disabled")).toHaveLength(1);
 });
 
 test("does not follow a redirect", async () => {

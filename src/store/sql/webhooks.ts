@@ -72,13 +72,13 @@ const updateDeliveries = ({ elements }: Dialect): string => `UPDATE webhook_deli
     FROM ${elements("CAST(?1 AS text)", "t")}) x
   WHERE d.seq = x.seq AND d.tries = x.before AND d.state = 'pending' AND d.epoch = ?2`;
 const updateConditions = ({ elements }: Dialect): string => `UPDATE webhook_endpoint AS e
-  SET failing_since_ms = x.since, last_failure_at_ms = x.last,
-    disabled_reason = CASE WHEN x.reason IS NULL OR e.is_enabled = 0 THEN e.disabled_reason ELSE x.reason END,
-    is_enabled = CASE WHEN x.reason IS NULL THEN e.is_enabled ELSE 0 END
-  FROM (SELECT ${member("seq", "bigint")} AS seq, ${member("since", "bigint")} AS since, ${member("last", "bigint")} AS last,
-      ${member("reason", "text")} AS reason
+  SET failing_since_ms = x.since, last_failure_at_ms = x.last
+  FROM (SELECT ${member("seq", "bigint")} AS seq, ${member("since", "bigint")} AS since, ${member("last", "bigint")} AS last
     FROM ${elements("CAST(?1 AS text)", "t")}) x
   WHERE e.seq = x.seq AND e.deleted_at_ms IS NULL`;
+/** Changes only an enabled endpoint, so that one of several results and nodes disables it. */
+const DISABLE_FOR = `UPDATE webhook_endpoint SET is_enabled = 0, disabled_reason = ?2
+  WHERE seq = ?1 AND is_enabled = 1 AND deleted_at_ms IS NULL`;
 
 const ENABLED = "SELECT seq FROM webhook_endpoint WHERE is_enabled = 1 AND deleted_at_ms IS NULL";
 const MAKE_DUE = "UPDATE webhook_delivery SET state = 'pending', due_at_ms = ?1, retry_no = 0, epoch = ?2";
@@ -162,14 +162,19 @@ const prepareDeliveries = (dialect: Dialect, { epoch, newDeliverySeq, endpointsC
     yield* change(updateAll, json, epoch);
     yield* change(insertAll, json);
     if (endpoints.length === 0) return DONE;
-    if (endpoints.some(({ disabledReason }) => disabledReason !== null)) endpointsChanged();
-    const conditions = endpoints.map(
-      ({ endpointSeq: seq, failingSinceMs: since, lastFailureAtMs: last, disabledReason: reason }) => ({
-        ...{ seq, since, last, reason },
-      }),
-    );
+    const conditions = endpoints.map(({ endpointSeq: seq, failingSinceMs: since, lastFailureAtMs: last }) => ({
+      seq,
+      since,
+      last,
+    }));
     yield* change(judgeAll, JSON.stringify(conditions));
-    return DONE;
+    const disabled: number[] = [];
+    for (const { endpointSeq, disabledReason } of endpoints) {
+      if (disabledReason === null) continue;
+      endpointsChanged();
+      if ((yield* change(DISABLE_FOR, endpointSeq, disabledReason)) > 0) disabled.push(endpointSeq);
+    }
+    return disabled.length === 0 ? DONE : { kind: "done", disabled };
   };
   const requeue = function* (mutation: RequeueWebhooks): SqlProgram<AdminResult> {
     const { accountSeq, atMs } = mutation;

@@ -153,6 +153,23 @@ const resultPromises = (stage: Stage): void => {
     expect(await types(store, account)).toHaveLength(1);
   });
 
+  test("reports an endpoint as disabled once, by the result that disabled it", async () => {
+    const { store, account } = stage;
+    const endpointSeq = await openEndpoint(store, account);
+    const healthy = { endpointSeq, failingSinceMs: null, lastFailureAtMs: null, disabledReason: null };
+    const gone = { ...healthy, failingSinceMs: NOW_MS, lastFailureAtMs: NOW_MS, disabledReason: "gone" };
+    expect(await record(store, [], [healthy])).toEqual({ kind: "done" });
+    expect(await record(store, [], [gone])).toEqual({ kind: "done", disabled: [endpointSeq] });
+    expect(await record(store, [], [{ ...gone, disabledReason: "gone again" }])).toEqual({ kind: "done" });
+    expect(await store.webhookEndpoint(endpointSeq)).toMatchObject({ enabled: false, disabledReason: "gone" });
+    const { id = "" } = (await store.webhookEndpoint(endpointSeq)) ?? {};
+    const change = { mutation: "set-webhook-endpoint", id, accountSeq: account.seq, atMs: NOW_MS } as const;
+    await store.commit([{ ...change, enabled: false }]);
+    expect(await record(store, [], [gone])).toEqual({ kind: "done" });
+    await store.commit([{ ...change, enabled: true }]);
+    expect(await record(store, [], [gone])).toEqual({ kind: "done", disabled: [endpointSeq] });
+  });
+
   test("makes deliveries due again that did not succeed, one or those since a time", async () => {
     const { store, account } = stage;
     const endpointSeq = await openEndpoint(store, account);
