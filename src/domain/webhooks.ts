@@ -161,3 +161,5 @@ export type WebhookMutation =
 
 /** Maximum number of endpoints of an account. */
 export const MAX_ENDPOINTS = 20;
+/** Maximum characters of an address, as sent and as stored. */
+export const MAX_URL_CHARS = 2048;

@@ -4,7 +4,7 @@ import type { TObject } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { ApiError, refuse } from "../domain/api-errors.ts";
 import type { Json } from "../domain/types.ts";
-import { WEBHOOK_EVENTS } from "../domain/webhooks.ts";
+import { MAX_URL_CHARS, WEBHOOK_EVENTS } from "../domain/webhooks.ts";
 import type { EndpointFields, WebhookService } from "../webhooks/service.ts";
 import { parseJson } from "./body.ts";
 import { ChangedWebhookEndpoint, NewWebhookEndpoint, SecretRotation } from "./webhook-schema.ts";
@@ -20,7 +20,6 @@ const MUST_BE: Readonly<Record<string, string>> = {
 /** Unpaired surrogates and control characters, which a database may reject. */
 const CONTROL = /\p{Cc}|\p{Cs}/u;
 const DEFAULT_OVERLAP_S = 86_400;
-const URL_CHARS = 2048;
 
 const checkerOf = (schema: TObject) => ({ compiled: TypeCompiler.Compile(schema), fields: Object.keys(schema.properties) });
 type Checker = ReturnType<typeof checkerOf>;
@@ -84,6 +83,6 @@ export const webhookUrlOf = (
 ): string | undefined => {
   const url = request.headers.get("genrouter-webhook");
   if (url === null) return undefined;
-  const fault = url.length > URL_CHARS ? `it has more than ${URL_CHARS} characters` : addressFault(owner, url);
+  const fault = url.length > MAX_URL_CHARS ? `it has more than ${MAX_URL_CHARS} characters` : addressFault(owner, url);
   return fault === undefined ? url : refuse("invalid_request", `Genrouter-Webhook: ${fault}; send a public https URL.`);
 };

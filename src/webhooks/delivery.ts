@@ -20,7 +20,7 @@ export type DeliveryDeps = Omit<SendDeps, "targetOf"> & {
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   targets: Targets;
   /** Called after a disabled endpoint was stored. */
-  endpointDisabled: (endpoint: { accountSeq: number; url: string; reason: string }) => void;
+  endpointDisabled: (endpoint: { accountSeq: number; id: string; url: string; reason: string }) => void;
   /** Null if this process is the only writer. */
   node: Pick<Node, "takeOverWebhooks"> | null;
 };
@@ -74,7 +74,7 @@ const createCommit = ({ post, reads, targets, log, endpointDisabled }: DeliveryD
     if (!row) return;
     const { accountId, accountSeq, id, url } = row;
     log("webhook endpoint disabled", { account_id: accountId, webhook_endpoint_id: id, reason });
-    endpointDisabled({ accountSeq, url, reason });
+    endpointDisabled({ accountSeq, id, url, reason });
   };
   return async (...[results, endpoints]: Parameters<Parameters<typeof createWebhookLanes>[0]["commit"]>): Promise<void> => {
     const outcome = await post({ mutation: "record-webhook-tries", results, endpoints });

@@ -4,6 +4,7 @@ import type { Clock } from "../domain/clock.ts";
 import { leastSeqAt, newId, readDeliveryId } from "../domain/ids.ts";
 import type { AdminResult, Mutation, Principal, ResultOf } from "../domain/mutations.ts";
 import type { Caller } from "../domain/types.ts";
+import { MAX_URL_CHARS } from "../domain/webhooks.ts";
 import { vetUrl } from "../media/ssrf-guard.ts";
 import type { DeliveryRow, EndpointRow, WebhookReads } from "../store/webhook-reads.ts";
 import type { AllowsFor } from "./hosts.ts";
@@ -88,11 +89,17 @@ const createEndpointService = ({ clock, reads, post, secrets, allowsFor }: Webho
     const vetted = vetUrl(url, allowsFor({ accountId, isOperatorMade: false }));
     return vetted.kind === "forbidden" ? vetted.why : undefined;
   };
-  /** @param former the endpoint that is changed: only if an operator created it, tries reach the hosts of operators */
-  const requireAddress = ({ accountId, keySeq }: Owner, url: string, former?: EndpointRow): void => {
+  /** @returns the normalized URL. @param former the endpoint that is changed: only if an operator created it, tries reach the hosts of operators */
+  const requireAddress = ({ accountId, keySeq }: Owner, url: string, former?: EndpointRow): string => {
     const isOperatorMade = keySeq === null && (former === undefined || former.keySeq === null);
     const vetted = vetUrl(url, allowsFor({ accountId, isOperatorMade }));
-    if (vetted.kind === "forbidden") refuse("invalid_request", `url: ${vetted.why}; send a public https URL.`);
+    if (vetted.kind === "forbidden") return refuse("invalid_request", `url: ${vetted.why}; send a public https URL.`);
+    return vetted.url.href.length > MAX_URL_CHARS
+      ? refuse(
+          "invalid_request",
+          `url: has more than ${MAX_URL_CHARS} characters when it is percent-encoded; send a shorter one.`,
+        )
+      : vetted.url.href;
   };
   const defaultSecret = async ({ accountSeq, accountId }: Owner): Promise<RotatedSecret> => {
     const state = (await reads.defaultWebhookSecret(accountSeq)) ?? { version: 1, previousUntilMs: null };
@@ -101,10 +108,10 @@ const createEndpointService = ({ clock, reads, post, secrets, allowsFor }: Webho
   return {
     addressFault,
     create: async (owner, fields) => {
-      requireAddress(owner, fields.url);
+      const url = requireAddress(owner, fields.url);
       const { accountSeq, keySeq } = owner;
       const id = newId("whe");
-      const created = { id, accountSeq, keySeq, ...fields, ...byOf(owner), atMs: clock.nowMs() };
+      const created = { id, accountSeq, keySeq, ...fields, url, ...byOf(owner), atMs: clock.nowMs() };
       requireDone(await post({ mutation: "create-webhook-endpoint", ...created }));
       const endpoint = await find(owner, id);
       return { endpoint, secret: secretOf(endpoint).secret };
@@ -113,9 +120,9 @@ const createEndpointService = ({ clock, reads, post, secrets, allowsFor }: Webho
     find,
     update: async (owner, id, fields) => {
       const former = await find(owner, id);
-      if (fields.url !== undefined) requireAddress(owner, fields.url, former);
+      const url = fields.url === undefined ? {} : { url: requireAddress(owner, fields.url, former) };
       const { accountSeq } = owner;
-      const changed = { id, accountSeq, ...fields, ...byOf(owner), atMs: clock.nowMs() };
+      const changed = { id, accountSeq, ...fields, ...url, ...byOf(owner), atMs: clock.nowMs() };
       requireDone(await post({ mutation: "set-webhook-endpoint", ...changed }));
       return await find(owner, id);
     },

@@ -29,6 +29,11 @@ test.each([
   ["a private address in octal", { url: "https://012.0.0.1:443/" }, "url: its host has no public address"],
   ["the address of cloud metadata", { url: "https://169.254.169.254/" }, "url: its host has no public address"],
   ["a URL that is too long", { url: `https://example.com/${"x".repeat(2048)}` }, "url: must be a text of at most 2048"],
+  [
+    "a URL that is too long when it is percent-encoded",
+    { url: `https://example.com/${"é".repeat(1000)}` },
+    "url: has more than 2048",
+  ],
   ["a control character", { url: "https://example.com/\u0000" }, "url: contains a control character"],
   ["an unknown event", { url: PUBLIC, events: ["generation.done"] }, "events: must be a list of generation.running"],
   ["no event", { url: PUBLIC, events: [] }, "events: must be a list"],
@@ -59,6 +64,15 @@ test("creates, reads, changes and deletes an endpoint, and returns its secret on
   expect((await ask("DELETE")).body).toEqual({ id: shown.id ?? "", object: "webhook_endpoint", deleted: true });
   for (const method of ["GET", "DELETE"]) expect((await ask(method)).status).toBe(404);
   expect((await ask("PATCH", {})).status).toBe(404);
+});
+
+test("stores the normalized form of a URL", async () => {
+  const tenant = await scene.newTenant();
+  const { id, url } = await scene.endpoint({ url: "HTTPS://bücher.Example.:443/a b/../c?q=ü" }, tenant);
+  expect(url).toBe("https://xn--bcher-kva.example/c?q=%C3%BC");
+  const path = `/v1/webhook_endpoints/${id}`;
+  const changed = await scene.request("PATCH", path, { key: tenant.key, body: { url: "https://EXAMPLE.com" } });
+  expect(changed.body.url).toBe("https://example.com/");
 });
 
 test("returns 404 for endpoints and deliveries of another account, and for malformed ids", async () => {
