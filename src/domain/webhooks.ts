@@ -110,11 +110,15 @@ export type CreateWebhookEndpoint = {
   enabled: boolean;
   atMs: number;
 };
-/** Changes an endpoint; absent members stay unchanged. Enabling clears its failures. */
+/**
+ * Changes an endpoint; absent members stay unchanged. Enabling clears its failures. `keySeq` null: an operator changes it. A key that
+ * changes the URL becomes the creator, so that only addresses of operators reach the hosts of operators.
+ */
 export type UpdateWebhookEndpoint = {
   mutation: "set-webhook-endpoint";
   id: string;
   accountSeq: number;
+  keySeq: number | null;
   url?: string;
   events?: string;
   description?: string;

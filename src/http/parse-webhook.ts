@@ -4,7 +4,7 @@ import type { TObject } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { ApiError, refuse } from "../domain/api-errors.ts";
 import type { Json } from "../domain/types.ts";
-import { MAX_URL_CHARS, WEBHOOK_EVENTS } from "../domain/webhooks.ts";
+import { WEBHOOK_EVENTS } from "../domain/webhooks.ts";
 import type { EndpointFields, WebhookService } from "../webhooks/service.ts";
 import { parseJson } from "./body.ts";
 import { ChangedWebhookEndpoint, NewWebhookEndpoint, SecretRotation } from "./webhook-schema.ts";
@@ -75,14 +75,12 @@ export const readOverlap = (value: Json): number => {
 /** A day without a body. */
 export const parseOverlap = (bytes: Uint8Array): number => readOverlap(bytes.length === 0 ? {} : parseJson(bytes).value);
 
-/** The address of the header `Genrouter-Webhook`; undefined without it. @throws ApiError `invalid_request` */
+/** The address of the header `Genrouter-Webhook`, checked when the returned function is called. @throws ApiError `invalid_request` */
 export const webhookUrlOf = (
   request: Request,
   owner: { accountId: string },
-  { addressFault }: Pick<WebhookService, "addressFault">,
-): string | undefined => {
+  { submissionAddress }: Pick<WebhookService, "submissionAddress">,
+): (() => string) | undefined => {
   const url = request.headers.get("genrouter-webhook");
-  if (url === null) return undefined;
-  const fault = url.length > MAX_URL_CHARS ? `it has more than ${MAX_URL_CHARS} characters` : addressFault(owner, url);
-  return fault === undefined ? url : refuse("invalid_request", `Genrouter-Webhook: ${fault}; send a public https URL.`);
+  return url === null ? undefined : submissionAddress(owner, url);
 };

@@ -4,9 +4,8 @@ import type { Clock } from "../domain/clock.ts";
 import { leastSeqAt, newId, readDeliveryId } from "../domain/ids.ts";
 import type { AdminResult, Mutation, Principal, ResultOf } from "../domain/mutations.ts";
 import type { Caller } from "../domain/types.ts";
-import { MAX_URL_CHARS } from "../domain/webhooks.ts";
-import { vetUrl } from "../media/ssrf-guard.ts";
 import type { DeliveryRow, EndpointRow, WebhookReads } from "../store/webhook-reads.ts";
+import { type Addresses, createAddresses } from "./addresses.ts";
 import type { AllowsFor } from "./hosts.ts";
 import type { WebhookSecrets } from "./secrets.ts";
 
@@ -25,8 +24,7 @@ export type Owner = Pick<Caller, "accountSeq" | "accountId"> & { keySeq: number 
 export type RotatedSecret = { secret: string; previousUntilMs: number | null };
 
 export type WebhookService = {
-  /** Why an address is refused; undefined if it may be used. */
-  addressFault(owner: Pick<Owner, "accountId">, url: string): string | undefined;
+  submissionAddress: Addresses["ofSubmission"];
   create(owner: Owner, fields: EndpointFields): Promise<{ endpoint: EndpointRow; secret: string }>;
   list(owner: Owner): Promise<EndpointRow[]>;
   /** @throws ApiError `not_found` */
@@ -85,30 +83,15 @@ const createEndpointService = ({ clock, reads, post, secrets, allowsFor }: Webho
     secret: secrets.current(id, { version, previousUntilMs: previousSecretUntilMs }),
     previousUntilMs: previousSecretUntilMs,
   });
-  const addressFault: WebhookService["addressFault"] = ({ accountId }, url) => {
-    const vetted = vetUrl(url, allowsFor({ accountId, isOperatorMade: false }));
-    return vetted.kind === "forbidden" ? vetted.why : undefined;
-  };
-  /** @returns the normalized URL. @param former the endpoint that is changed: only if an operator created it, tries reach the hosts of operators */
-  const requireAddress = ({ accountId, keySeq }: Owner, url: string, former?: EndpointRow): string => {
-    const isOperatorMade = keySeq === null && (former === undefined || former.keySeq === null);
-    const vetted = vetUrl(url, allowsFor({ accountId, isOperatorMade }));
-    if (vetted.kind === "forbidden") return refuse("invalid_request", `url: ${vetted.why}; send a public https URL.`);
-    return vetted.url.href.length > MAX_URL_CHARS
-      ? refuse(
-          "invalid_request",
-          `url: has more than ${MAX_URL_CHARS} characters when it is percent-encoded; send a shorter one.`,
-        )
-      : vetted.url.href;
-  };
+  const { ofEndpoint, ofSubmission } = createAddresses(allowsFor);
   const defaultSecret = async ({ accountSeq, accountId }: Owner): Promise<RotatedSecret> => {
     const state = (await reads.defaultWebhookSecret(accountSeq)) ?? { version: 1, previousUntilMs: null };
     return { secret: secrets.current(accountId, state), previousUntilMs: state.previousUntilMs };
   };
   return {
-    addressFault,
+    submissionAddress: ofSubmission,
     create: async (owner, fields) => {
-      const url = requireAddress(owner, fields.url);
+      const url = ofEndpoint(owner, fields.url);
       const { accountSeq, keySeq } = owner;
       const id = newId("whe");
       const created = { id, accountSeq, keySeq, ...fields, url, ...byOf(owner), atMs: clock.nowMs() };
@@ -120,9 +103,9 @@ const createEndpointService = ({ clock, reads, post, secrets, allowsFor }: Webho
     find,
     update: async (owner, id, fields) => {
       const former = await find(owner, id);
-      const url = fields.url === undefined ? {} : { url: requireAddress(owner, fields.url, former) };
-      const { accountSeq } = owner;
-      const changed = { id, accountSeq, ...fields, ...url, ...byOf(owner), atMs: clock.nowMs() };
+      const url = fields.url === undefined ? {} : { url: ofEndpoint(owner, fields.url, former) };
+      const { accountSeq, keySeq } = owner;
+      const changed = { id, accountSeq, keySeq, ...fields, ...url, ...byOf(owner), atMs: clock.nowMs() };
       requireDone(await post({ mutation: "set-webhook-endpoint", ...changed }));
       return await find(owner, id);
     },

@@ -32,7 +32,7 @@ test.each([
   [
     "a URL that is too long when it is percent-encoded",
     { url: `https://example.com/${"é".repeat(1000)}` },
-    "url: has more than 2048",
+    "url: it has more than 2048",
   ],
   ["a control character", { url: "https://example.com/\u0000" }, "url: contains a control character"],
   ["an unknown event", { url: PUBLIC, events: ["generation.done"] }, "events: must be a list of generation.running"],

@@ -44,7 +44,8 @@ const INSERT_ENDPOINT = `INSERT INTO webhook_endpoint (id, account_seq, key_seq,
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING seq`;
 const OWN = "id = ?1 AND account_seq = ?2 AND deleted_at_ms IS NULL";
 const UPDATE_ENDPOINT = `UPDATE webhook_endpoint SET url = coalesce(?3, url), events = coalesce(?4, events),
-  description = coalesce(?5, description) WHERE ${OWN}`;
+  description = coalesce(?5, description), key_seq = CASE WHEN ?3 <> url THEN coalesce(CAST(?6 AS bigint), key_seq) ELSE key_seq END
+  WHERE ${OWN}`;
 const ENABLE = `UPDATE webhook_endpoint SET is_enabled = 1, disabled_reason = NULL, failing_since_ms = NULL, last_failure_at_ms = NULL
   WHERE ${OWN}`;
 const DISABLE = `UPDATE webhook_endpoint SET is_enabled = 0 WHERE ${OWN}`;
@@ -126,9 +127,9 @@ const prepareEndpoints = ({ endpointsChanged }: WebhooksDeps) => {
     return { kind: "done", seq: yield* insert(INSERT_ENDPOINT, ...row) };
   };
   const set = function* (mutation: UpdateWebhookEndpoint): SqlProgram<AdminResult> {
-    const { id, accountSeq, url = null, events = null, description = null, enabled } = mutation;
+    const { id, accountSeq, keySeq, url = null, events = null, description = null, enabled } = mutation;
     endpointsChanged();
-    if ((yield* change(UPDATE_ENDPOINT, id, accountSeq, url, events, description)) === 0) throw missing(id);
+    if ((yield* change(UPDATE_ENDPOINT, id, accountSeq, url, events, description, keySeq)) === 0) throw missing(id);
     if (enabled !== undefined) yield* change(enabled ? ENABLE : DISABLE, id, accountSeq);
     return DONE;
   };

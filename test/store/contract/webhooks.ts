@@ -120,7 +120,7 @@ const outboxPromises = (stage: Stage): void => {
     await store.commit([first, second]);
     const atMs = NOW_MS + 1;
     await store.commit([
-      { mutation: "set-webhook-endpoint", id: first.id, accountSeq: account.seq, enabled: false, atMs },
+      { mutation: "set-webhook-endpoint", id: first.id, accountSeq: account.seq, keySeq: null, enabled: false, atMs },
       { mutation: "delete-webhook-endpoint", id: second.id, accountSeq: account.seq, atMs },
     ]);
     const mutation = await admit(store, account);
@@ -163,7 +163,7 @@ const resultPromises = (stage: Stage): void => {
     expect(await record(store, [], [{ ...gone, disabledReason: "gone again" }])).toEqual({ kind: "done" });
     expect(await store.webhookEndpoint(endpointSeq)).toMatchObject({ enabled: false, disabledReason: "gone" });
     const { id = "" } = (await store.webhookEndpoint(endpointSeq)) ?? {};
-    const change = { mutation: "set-webhook-endpoint", id, accountSeq: account.seq, atMs: NOW_MS } as const;
+    const change = { mutation: "set-webhook-endpoint", id, accountSeq: account.seq, keySeq: null, atMs: NOW_MS } as const;
     await store.commit([{ ...change, enabled: false }]);
     expect(await record(store, [], [gone])).toEqual({ kind: "done" });
     await store.commit([{ ...change, enabled: true }]);
@@ -238,6 +238,23 @@ const endpointPromises = (stage: Stage): void => {
     expect((await commitOne(store, endpointMutation(account))).kind).toBe("done");
   });
 
+  test("makes a key that changes the URL the creator of an endpoint, and leaves it to an operator otherwise", async () => {
+    const { store, account } = stage;
+    const { keySeq } = account;
+    const made = endpointMutation(account, { keySeq: null });
+    await store.commit([made]);
+    const set = { mutation: "set-webhook-endpoint", id: made.id, accountSeq: account.seq, atMs: NOW_MS } as const;
+    const creator = async () => (await store.webhookEndpoints(account.seq))[0]?.keySeq;
+    await store.commit([{ ...set, keySeq, url: made.url, events: "generation.failed", enabled: false }]);
+    expect(await creator()).toBe(null);
+    await store.commit([{ ...set, keySeq: null, url: "https://example.com/operator" }]);
+    expect(await creator()).toBe(null);
+    await store.commit([{ ...set, keySeq, url: "https://example.com/account" }]);
+    expect(await creator()).toBe(keySeq);
+    await store.commit([{ ...set, keySeq: null, url: made.url }]);
+    expect(await creator()).toBe(keySeq);
+  });
+
   test("rotates the secret of an endpoint and of an account, and rejects an endpoint of another account", async () => {
     const { store, account } = stage;
     const other = await openAccount(store, 0);
@@ -255,7 +272,7 @@ const endpointPromises = (stage: Stage): void => {
     });
     const foreign = await store.commit([
       { ...rotate, accountSeq: other.seq, endpointId: endpoint.id },
-      { mutation: "set-webhook-endpoint", id: endpoint.id, accountSeq: other.seq, enabled: false, atMs: NOW_MS },
+      { mutation: "set-webhook-endpoint", id: endpoint.id, accountSeq: other.seq, keySeq: null, enabled: false, atMs: NOW_MS },
       { mutation: "delete-webhook-endpoint", id: endpoint.id, accountSeq: other.seq, atMs: NOW_MS },
     ]);
     expect(foreign.map(({ kind }) => kind)).toEqual(["refused", "refused", "refused"]);
