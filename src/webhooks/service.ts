@@ -36,7 +36,8 @@ export type WebhookService = {
   secret(owner: Owner, id: string): Promise<RotatedSecret>;
   defaultSecret(owner: Owner): Promise<RotatedSecret>;
   rotateDefault(owner: Owner, overlapMs: number): Promise<RotatedSecret>;
-  deliveries(owner: Owner, beforeSeq: number | null, limit: number): Promise<DeliveryRow[]>;
+  /** @param after the id of the delivery before the page; null: the newest. @throws ApiError `invalid_request` for an unknown one */
+  deliveries(owner: Owner, after: string | null, limit: number): Promise<DeliveryRow[]>;
   /** @throws ApiError `not_found` */
   delivery(owner: Owner, id: string): Promise<DeliveryRow>;
   redeliver(owner: Owner, delivery: DeliveryRow): Promise<DeliveryRow>;
@@ -52,6 +53,7 @@ const MINUTE_MS = 60_000;
 
 const noEndpoint = () => refuse("not_found", "No webhook endpoint with this id on the account.");
 const noDelivery = () => refuse("not_found", "No webhook delivery with this id on the account.");
+const noCursor = () => refuse("invalid_request", "after: no webhook delivery with this id on the account.");
 /** The principal of a mutation. A key is none: what an account changes with its own key is not audited. */
 const byOf = ({ by }: Owner): { by?: Principal } => (by === undefined ? {} : { by });
 
@@ -150,13 +152,18 @@ const createDeliveryService = (
     return endpoint;
   };
 
+  const findDelivery = async ({ accountSeq }: Owner, id: string): Promise<DeliveryRow | undefined> => {
+    const read = readDeliveryId(id);
+    const row = read && (await reads.webhookDelivery(accountSeq, read.seq));
+    return row && row.token === read.token ? row : undefined;
+  };
+
   return {
-    deliveries: ({ accountSeq }, beforeSeq, limit) => reads.webhookDeliveries(accountSeq, beforeSeq, limit),
-    delivery: async ({ accountSeq }, id) => {
-      const { seq, token } = readDeliveryId(id) ?? noDelivery();
-      const row = await reads.webhookDelivery(accountSeq, seq);
-      return row?.token === token ? row : noDelivery();
+    deliveries: async (owner, after, limit) => {
+      const before = after === null ? null : ((await findDelivery(owner, after)) ?? noCursor());
+      return await reads.webhookDeliveries(owner.accountSeq, before?.seq ?? null, limit);
     },
+    delivery: async (owner, id) => (await findDelivery(owner, id)) ?? noDelivery(),
     redeliver: async (owner, { seq, endpointId }) => {
       takeOne(owner.accountSeq);
       const endpointSeq = endpointId === null ? null : (await requireEnabled(owner, endpointId)).seq;

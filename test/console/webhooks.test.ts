@@ -128,7 +128,7 @@ test("pages of deliveries follow a cursor, and a malformed one is refused", asyn
   const second = await ok<DeliveriesPage>(who, "GET", `${DELIVERIES}?after=${first.next}`);
   expect([...first.deliveries, ...second.deliveries].map(({ id }) => id)).toEqual(ids);
   expect([first.deliveries.length, second.next]).toEqual([25, null]);
-  expect(errorOf(await who.ask("GET", `${DELIVERIES}?after=x`))).toEqual([400, "invalid"]);
+  expect(errorOf(await who.ask("GET", `${DELIVERIES}?after=x`))).toEqual([400, "invalid_request"]);
 });
 
 test("counts test events of the console and of the API against one limit", async () => {

@@ -45,6 +45,10 @@ const FULL: readonly No[] = [
     when: "The key cannot generate, or has spend limits or a model allowlist.",
   },
 ];
+const READING: readonly No[] = [
+  ...KEYED,
+  { code: "generation_not_enabled", status: 403, when: "The key has spend limits or a model allowlist." },
+];
 const NO_ENDPOINT: No = { code: "not_found", status: 404, when: "No webhook endpoint with this id on the account." };
 const NO_DELIVERY: No = { code: "not_found", status: 404, when: "No webhook delivery with this id on the account." };
 const DISABLED: No = { code: "invalid_request", status: 409, when: "The endpoint is disabled." };
@@ -76,7 +80,7 @@ const endpointPath = (): JsonObject => ({
     parameters: withRequestId("WebhookEndpointId"),
     responses: {
       ...answered(200, "The endpoint, without its secret.", "WebhookEndpoint", ENDPOINT),
-      ...noes(...FULL, NO_ENDPOINT),
+      ...noes(...READING, NO_ENDPOINT),
     },
   }),
   patch: operation("changeWebhookEndpoint", "Change a webhook endpoint", {
@@ -131,7 +135,7 @@ export const webhookPaths = (): JsonObject => ({
         ...answered(200, "The endpoints, without their secrets.", "WebhookEndpointList", {
           ...{ object: "list", data: [ENDPOINT], has_more: false, next: null },
         }),
-        ...noes(...FULL),
+        ...noes(...READING),
       },
     }),
     post: operation("createWebhookEndpoint", "Create a webhook endpoint", {
@@ -190,7 +194,7 @@ export const webhookPaths = (): JsonObject => ({
         ...answered(200, "A page of deliveries.", "WebhookDeliveryList", {
           ...{ object: "list", data: [DELIVERY], has_more: false, next: null },
         }),
-        ...noes(...FULL, WRONG_QUERY),
+        ...noes(...READING, WRONG_QUERY),
       },
     }),
   },
