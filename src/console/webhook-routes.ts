@@ -32,7 +32,10 @@ export type WebhookRoutesDeps = {
 /** An object whose members are validated by the same code as a request to the API. */
 const REQUEST = Type.Record(Type.String(), Type.Unknown());
 const RECOVERY = Type.Object(
-  { sinceMs: Type.Integer({ minimum: 0, maximum: 8_640_000_000_000_000 }) },
+  {
+    sinceMs: Type.Integer({ minimum: 0, maximum: 8_640_000_000_000_000 }),
+    after: Type.Optional(Type.String({ maxLength: 40 })),
+  },
   { additionalProperties: false },
 );
 const PATH = "/console/api/webhooks";
@@ -148,8 +151,8 @@ const deliveryRoutes = ({ webhooks, owners, change }: Paths): ConsoleRoute[] => 
   const test = async (owner: Owner, request: ConsoleRequest): Promise<DeliveryDto> =>
     deliveryView(await webhooks.sendTest(owner, idOf(request)));
   const recover = async (owner: Owner, request: ConsoleRequest): Promise<RecoveryDto> => {
-    const { sinceMs } = request.body as { sinceMs: number };
-    return { deliveries: await webhooks.recover(owner, idOf(request), sinceMs) };
+    const { sinceMs, after = null } = request.body as { sinceMs: number; after?: string };
+    return await webhooks.recover(owner, idOf(request), { sinceMs, after });
   };
   const redeliver = async (owner: Owner, request: ConsoleRequest): Promise<DeliveryDto> =>
     deliveryView(await webhooks.redeliver(owner, await webhooks.delivery(owner, idOf(request))));

@@ -141,8 +141,8 @@ export type RecordWebhookTries = {
   endpoints: readonly EndpointCondition[];
 };
 /**
- * Makes deliveries due again: the one named, or those of an endpoint after `afterSeq` that were not delivered, at most `limit`.
- * The result is their number in `count`, and the last row in `seq`.
+ * Makes deliveries due again: the one named, or those of an enabled endpoint after `afterSeq` that have failed at least once, at most
+ * `limit`. The result is their number in `count`, and in `seq` the last of them if more follow.
  */
 export type RequeueWebhooks = { mutation: "requeue-webhooks"; accountSeq: number; atMs: number } & (
   | { deliverySeq: number; endpointSeq: number | null }

@@ -77,7 +77,11 @@ export const WebhookTryObject = Type.Object(
     at: dateTime("UTC."),
     status: orNull(Type.Integer({ description: "Status of the response; null if there was none." })),
     duration_ms: Type.Integer({ minimum: 0 }),
-    answer: orNull(Type.String({ description: "The first 1,024 bytes of the response; null for a private host." })),
+    answer: orNull(
+      Type.String({
+        description: "The first 1,024 bytes of the response; null for a private host, and after the deletion of the generation.",
+      }),
+    ),
     error: orNull(Type.String({ description: "Why there was no response." })),
   },
   { additionalProperties: false },

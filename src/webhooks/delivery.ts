@@ -2,7 +2,6 @@
 import { createWebhookLanes, type WebhookLanes } from "../../actors/webhooks/lanes.ts";
 import type { Clock } from "../domain/clock.ts";
 import { StoreFull } from "../domain/commit-errors.ts";
-import { leastSeqAt } from "../domain/ids.ts";
 import type { Mutation, MutationResult, ResultOf } from "../domain/mutations.ts";
 import type { PendingDelivery, TryResult, WebhookTry } from "../domain/webhooks.ts";
 import type { Log } from "../logging/events.ts";
@@ -10,6 +9,7 @@ import type { Node } from "../store/cluster-port.ts";
 import { DatabaseUnavailable } from "../store/errors.ts";
 import type { WebhookReads } from "../store/webhook-reads.ts";
 import { createPlaces } from "./places.ts";
+import { createRetention } from "./retention.ts";
 import { createSend, type SendDeps } from "./send.ts";
 import type { Targets } from "./targets.ts";
 
@@ -43,11 +43,7 @@ export type WebhookDelivery = {
 };
 
 const CLAIM_LIMIT = 1000;
-const SWEEP_LIMIT = 1000;
-const SWEEP_ROUNDS = 20;
 const BEGIN_AGAIN_MS = 1000;
-/** Retention of deliveries and their tries. */
-const KEPT_MS = 30 * 86_400_000;
 
 const isPassing = (fault: unknown): boolean => fault instanceof DatabaseUnavailable || fault instanceof StoreFull;
 
@@ -85,16 +81,6 @@ const createCommit = ({ post, reads, targets, log, endpointDisabled }: DeliveryD
       if (disabledReason !== null && disabled.has(endpointSeq)) report(endpointSeq, disabledReason).catch(failed);
   };
 };
-
-const createSweep =
-  ({ clock, post }: Pick<DeliveryDeps, "clock" | "post">) =>
-  async (): Promise<void> => {
-    const beforeSeq = leastSeqAt(clock.nowMs() - KEPT_MS);
-    for (let round = 0; round < SWEEP_ROUNDS; round++) {
-      const outcome = await post({ mutation: "sweep-webhooks", beforeSeq, limit: SWEEP_LIMIT });
-      if (outcome.kind !== "done" || (outcome.count ?? 0) < SWEEP_LIMIT) return;
-    }
-  };
 
 /** Runs `work` in the background, and again until it succeeds. */
 const createBeginning = (clock: Clock, work: () => Promise<void>, failed: (fault: unknown) => void) => {
@@ -137,6 +123,7 @@ export const createWebhookDelivery = (deps: DeliveryDeps): WebhookDelivery => {
     targets.forget();
     await lanes.scan();
   };
+  const retention = createRetention(deps);
   const { begin, stop: stopBeginning } = createBeginning(clock, takeOver, failed);
   const add: WebhookDelivery["add"] = (deliveries) => {
     for (const delivery of deliveries) lanes.add(delivery);
@@ -162,11 +149,12 @@ export const createWebhookDelivery = (deps: DeliveryDeps): WebhookDelivery => {
     },
     begin,
     takeOver,
-    sweep: createSweep(deps),
+    sweep: retention.sweep,
     load: lanes.load,
     drain: lanes.drain,
     stop: () => {
       stopBeginning();
+      retention.stop();
       lanes.stop();
     },
   };

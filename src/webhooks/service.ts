@@ -1,7 +1,7 @@
 // Webhook endpoints and deliveries of an account, for the API and the console.
 import { refuse } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
-import { leastSeqAt, newId, readDeliveryId } from "../domain/ids.ts";
+import { deliveryId, leastSeqAt, newId, readDeliveryId } from "../domain/ids.ts";
 import type { AdminResult, Mutation, Principal, ResultOf } from "../domain/mutations.ts";
 import type { Caller } from "../domain/types.ts";
 import type { DeliveryRow, EndpointRow, WebhookReads } from "../store/webhook-reads.ts";
@@ -23,6 +23,9 @@ export type EndpointFields = { url: string; events: string; description: string;
 export type Owner = Pick<Caller, "accountSeq" | "accountId"> & { keySeq: number | null; by?: Principal };
 export type RotatedSecret = { secret: string; previousUntilMs: number | null };
 
+/** The number of deliveries that are due now. `next`: the id of the last, if more follow. */
+export type Recovery = { deliveries: number; next: string | null };
+
 export type WebhookService = {
   submissionAddress: Addresses["ofSubmission"];
   create(owner: Owner, fields: EndpointFields): Promise<{ endpoint: EndpointRow; secret: string }>;
@@ -41,12 +44,17 @@ export type WebhookService = {
   /** @throws ApiError `not_found` */
   delivery(owner: Owner, id: string): Promise<DeliveryRow>;
   redeliver(owner: Owner, delivery: DeliveryRow): Promise<DeliveryRow>;
-  /** Makes all deliveries of an endpoint since a time due that did not succeed. @returns their number. */
-  recover(owner: Owner, id: string, sinceMs: number): Promise<number>;
+  /**
+   * Makes the deliveries of an endpoint since a time due that have failed, oldest first, at most 10,000.
+   * @param after the last delivery of the call before; null: the first call. @throws ApiError `invalid_request` for an unknown one
+   */
+  recover(owner: Owner, id: string, from: { sinceMs: number; after: string | null }): Promise<Recovery>;
   sendTest(owner: Owner, id: string): Promise<DeliveryRow>;
 };
 
+/** Deliveries of one transaction and of one call of a recovery. */
 const PAGE = 1000;
+const PAGES = 10;
 /** Redeliveries, recoveries and tests of an account in a minute. */
 const PER_MINUTE = 10;
 const MINUTE_MS = 60_000;
@@ -171,18 +179,20 @@ const createDeliveryService = (
       requireDone(await post({ mutation: "requeue-webhooks", accountSeq, deliverySeq: seq, endpointSeq, atMs: clock.nowMs() }));
       return await reread(owner, seq);
     },
-    recover: async (owner, id, sinceMs) => {
-      takeOne(owner.accountSeq);
+    recover: async (owner, id, { sinceMs, after }) => {
       const { seq: endpointSeq, accountSeq } = await requireEnabled(owner, id);
-      let afterSeq = leastSeqAt(sinceMs) - 1;
-      let recovered = 0;
-      for (;;) {
+      const before = after === null ? undefined : ((await findDelivery(owner, after)) ?? noCursor());
+      takeOne(accountSeq);
+      let afterSeq = Math.max(before?.seq ?? 0, leastSeqAt(sinceMs) - 1);
+      let deliveries = 0;
+      for (let page = 0; page < PAGES; page += 1) {
         const requeued = { accountSeq, endpointSeq, afterSeq, limit: PAGE, atMs: clock.nowMs() };
         const { seq, count = 0 } = requireDone(await post({ mutation: "requeue-webhooks", ...requeued }));
-        if (seq === undefined) return recovered;
-        recovered += count;
+        deliveries += count;
+        if (seq === undefined) return { deliveries, next: null };
         afterSeq = seq;
       }
+      return { deliveries, next: deliveryId(afterSeq, (await reread(owner, afterSeq)).token) };
     },
     sendTest: async (owner, id) => {
       takeOne(owner.accountSeq);

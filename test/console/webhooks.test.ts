@@ -102,7 +102,9 @@ test("lists deliveries with their tries in pages, sends one again, and recovers 
   });
   expect((await ok<WebhooksPage>(who, "GET", PATH)).endpoints[0]?.lastFailureAtMs).not.toBeNull();
   scene.receiver.answer(() => new Response("ok"));
-  expect(await ok<object>(who, "POST", `${PATH}/${endpoint.id}/recover`, { sinceMs: 0 })).toEqual({ deliveries: 1 });
+  expect(await ok<object>(who, "POST", `${PATH}/${endpoint.id}/recover`, { sinceMs: 0 })).toEqual({
+    ...{ deliveries: 1, next: null },
+  });
   const delivered = await ended(who, id);
   expect([delivered.state, delivered.nextTryAtMs, delivered.tries.at(-1)?.status]).toEqual(["delivered", null, 200]);
   await ok(who, "POST", `${DELIVERIES}/${id}/redeliver`);

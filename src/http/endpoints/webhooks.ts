@@ -58,9 +58,12 @@ const full =
     return work(request, requestId, caller, params);
   };
 
-const sinceOf = (request: Request): number =>
-  timeIn("since", readQuery(request, ["since"]).since) ??
-  refuse("invalid_request", "since: is required; send a time such as 2026-10-19T12:00:00Z.");
+const recoveryOf = (request: Request): { sinceMs: number; after: string | null } => {
+  const { since, after = null } = readQuery(request, ["since", "after"]);
+  const sinceMs =
+    timeIn("since", since) ?? refuse("invalid_request", "since: is required; send a time such as 2026-10-19T12:00:00Z.");
+  return { sinceMs, after };
+};
 
 export const createEndpoint = (deps: WebhookEndpointsDeps): AuthenticatedHandler =>
   full(async (request, requestId, caller) => {
@@ -129,9 +132,10 @@ export const redeliver = (deps: WebhookEndpointsDeps): AuthenticatedHandler =>
 
 export const recoverEndpoint = (deps: WebhookEndpointsDeps): AuthenticatedHandler =>
   full(async (request, requestId, caller, params) => {
-    const sinceMs = sinceOf(request);
-    const count = await deps.webhooks.recover(caller, idOf(params), sinceMs);
-    return answer({ object: "webhook_recovery", endpoint: idOf(params), since: iso(sinceMs), deliveries: count }, requestId, 202);
+    const from = recoveryOf(request);
+    const { deliveries, next } = await deps.webhooks.recover(caller, idOf(params), from);
+    const recovered = { endpoint: idOf(params), since: iso(from.sinceMs), deliveries, has_more: next !== null, next };
+    return answer({ object: "webhook_recovery", ...recovered }, requestId, 202);
   });
 
 export const testEndpoint = (deps: WebhookEndpointsDeps): AuthenticatedHandler =>

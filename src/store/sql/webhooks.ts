@@ -84,10 +84,12 @@ const DISABLE_FOR = `UPDATE webhook_endpoint SET is_enabled = 0, disabled_reason
 const ENABLED = "SELECT seq FROM webhook_endpoint WHERE is_enabled = 1 AND deleted_at_ms IS NULL";
 const MAKE_DUE = "UPDATE webhook_delivery SET state = 'pending', due_at_ms = ?1, retry_no = 0, epoch = ?2";
 const REQUEUE_ONE = `${MAKE_DUE} WHERE account_seq = ?3 AND seq = ?4 AND (endpoint_seq IS NULL OR endpoint_seq IN (${ENABLED}))`;
-const REQUEUE_MANY = `${MAKE_DUE} WHERE account_seq = ?3 AND seq > ?4 AND seq <= ?5 AND endpoint_seq = ?6
-  AND state IN ('pending', 'failed') AND endpoint_seq IN (${ENABLED})`;
-const END_OF_PAGE = `SELECT max(seq) AS seq FROM
-  (SELECT seq FROM webhook_delivery WHERE account_seq = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3) page`;
+/** The condition of the index `webhook_delivery_unsent`. */
+const UNSENT = "(state = 'failed' OR (state = 'pending' AND retry_no > 0))";
+/** By the endpoint alone, so that the other deliveries of its account are not read. */
+const UNSENT_PAGE = `SELECT seq FROM webhook_delivery WHERE endpoint_seq = ?1 AND seq > ?2 AND ${UNSENT} ORDER BY seq LIMIT ?3`;
+const requeueMany = ({ items, json }: Dialect): string => `${MAKE_DUE}
+  WHERE seq IN (SELECT CAST(j.value AS bigint) FROM ${items(json("CAST(?3 AS text)"), "j")}) AND ${UNSENT}`;
 const END_OF_OLD = "SELECT max(seq) AS seq FROM (SELECT seq FROM webhook_delivery WHERE seq < ?1 ORDER BY seq LIMIT ?2) page";
 const SWEEP_URLS = `DELETE FROM generation_webhook WHERE generation_seq IN (SELECT generation_seq FROM webhook_delivery
   WHERE seq <= ?1 AND endpoint_seq IS NULL AND type <> 'generation.running')`;
@@ -152,6 +154,7 @@ const prepareEndpoints = ({ endpointsChanged }: WebhooksDeps) => {
 
 const prepareDeliveries = (dialect: Dialect, { epoch, newDeliverySeq, endpointsChanged }: WebhooksDeps) => {
   const [insertAll, updateAll, judgeAll] = [insertTries(dialect), updateDeliveries(dialect), updateConditions(dialect)];
+  const requeueAll = requeueMany(dialect);
 
   const record = function* ({ results, endpoints }: RecordWebhookTries): SqlProgram<AdminResult> {
     const rows = results.map(({ seq, triesBefore, made, state, retryNo, dueAtMs }) => ({
@@ -185,9 +188,13 @@ const prepareDeliveries = (dialect: Dialect, { epoch, newDeliverySeq, endpointsC
       return { kind: "done", count: 1 };
     }
     const { endpointSeq, afterSeq, limit } = mutation;
-    const end = (yield* first<{ seq: number | null }>(END_OF_PAGE, accountSeq, afterSeq, limit))?.seq ?? null;
-    if (end === null) return { kind: "done", count: 0 };
-    return { kind: "done", seq: end, count: yield* change(REQUEUE_MANY, atMs, epoch, accountSeq, afterSeq, end, endpointSeq) };
+    if (!(yield* first(`${ENABLED} AND seq = ?1 AND account_seq = ?2`, endpointSeq, accountSeq)))
+      throw new MutationRejected("the endpoint is disabled or deleted");
+    const seqs = (yield* all<{ seq: number }>(UNSENT_PAGE, endpointSeq, afterSeq, limit + 1)).map(({ seq }) => seq);
+    const page = seqs.slice(0, limit);
+    const count = page.length === 0 ? 0 : yield* change(requeueAll, atMs, epoch, JSON.stringify(page));
+    const last = seqs.length > limit ? page.at(-1) : undefined;
+    return { kind: "done", count, ...(last === undefined ? {} : { seq: last }) };
   };
   const sendTest = function* (mutation: SendTestWebhook): SqlProgram<AdminResult> {
     const delivery = testDelivery(mutation, newDeliverySeq(mutation.atMs));

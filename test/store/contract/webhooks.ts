@@ -182,13 +182,9 @@ const resultPromises = (stage: Stage): void => {
     );
     expect(await store.webhookLanes()).toEqual([]);
     const requeue = { mutation: "requeue-webhooks", accountSeq: account.seq, atMs: NOW_MS + 99 } as const;
-    expect(await commitOne(store, { ...requeue, endpointSeq, afterSeq: 0, limit: 2 })).toEqual({
-      ...{ kind: "done", count: 1, seq: seqs[1] ?? 0 },
-    });
-    expect(await commitOne(store, { ...requeue, endpointSeq, afterSeq: seqs[2] ?? 0, limit: 2 })).toEqual({
-      kind: "done",
-      count: 0,
-    });
+    const many = { ...requeue, endpointSeq, limit: 1 } as const;
+    expect(await commitOne(store, { ...many, afterSeq: 0 })).toEqual({ kind: "done", count: 1, seq: seqs[1] ?? 0 });
+    expect(await commitOne(store, { ...many, afterSeq: seqs[2] ?? 0 })).toEqual({ kind: "done", count: 0 });
     await store.commit([{ ...requeue, endpointSeq, deliverySeq: seqs[0] ?? 0 }]);
     expect(await store.nextWebhooks(endpointSeq, 10)).toMatchObject([
       { seq: seqs[0], tries: 1, retryNo: 0, dueAtMs: NOW_MS + 99 },
@@ -197,6 +193,33 @@ const resultPromises = (stage: Stage): void => {
     expect((await commitOne(store, { ...requeue, accountSeq: 999, endpointSeq, deliverySeq: seqs[0] ?? 0 })).kind).toBe(
       "refused",
     );
+  });
+
+  test("makes failed and waiting deliveries of one endpoint due, each page once, and no other", async () => {
+    const { store, account } = stage;
+    const endpointSeq = await openEndpoint(store, account);
+    const other = await openEndpoint(store, account);
+    for (let n = 0; n < 5; n += 1) await store.commit([startedMutation(await admit(store, account))]);
+    const seqs = (await store.nextWebhooks(endpointSeq, 10)).map(({ seq }) => seq);
+    const foreign = (await store.nextWebhooks(other, 10)).map(({ seq }) => failedTry(seq));
+    const [failed = 0, waiting = 0, gone = 0, delivered = 0, fresh = 0] = seqs;
+    await record(store, [
+      { ...failedTry(failed), state: "failed", dueAtMs: null },
+      failedTry(waiting),
+      { ...failedTry(gone), state: "failed", retryNo: 0, dueAtMs: null },
+      { ...failedTry(delivered), state: "delivered", dueAtMs: null },
+      ...foreign,
+    ]);
+    const atMs = NOW_MS + 99;
+    const page = { mutation: "requeue-webhooks", accountSeq: account.seq, endpointSeq, limit: 2, atMs } as const;
+    const first = await commitOne(store, { ...page, afterSeq: 0 });
+    expect(first).toEqual({ kind: "done", count: 2, seq: waiting });
+    expect(await commitOne(store, { ...page, afterSeq: waiting })).toEqual({ kind: "done", count: 1 });
+    expect(await commitOne(store, { ...page, afterSeq: 0 })).toEqual({ kind: "done", count: 0 });
+    const due = (await store.nextWebhooks(endpointSeq, 10)).map(({ seq, dueAtMs }) => [seq, dueAtMs - NOW_MS]);
+    expect(due.filter(([seq]) => seq !== fresh)).toEqual([failed, waiting, gone].map((seq) => [seq, 99]));
+    expect((await store.nextWebhooks(other, 10)).every(({ dueAtMs }) => dueAtMs === NOW_MS + 10_000)).toBe(true);
+    expect((await commitOne(store, { ...page, accountSeq: 999, afterSeq: 0 })).kind).toBe("refused");
   });
 
   test("adds a test event for one endpoint", async () => {
