@@ -13,7 +13,7 @@ const REASONS = {
 
 export type Condition = {
   isFailing(): boolean;
-  /** @returns the condition to store; undefined if it is unchanged */
+  /** @returns the condition to store; undefined if it is unchanged. Only the verdict that disables the endpoint has a reason. */
   judge(verdict: EndpointVerdict, atMs: number): EndpointCondition | undefined;
   stop(): void;
 };
@@ -37,7 +37,7 @@ export const createCondition = (endpointSeq: number, saved: EndpointContext): Co
       const before = actor.getSnapshot();
       actor.send({ type: verdict, atMs });
       const { value, context } = actor.getSnapshot();
-      if (before.value === "healthy" && value === "healthy") return undefined;
+      if (before.value === "disabled" || (before.value === "healthy" && value === "healthy")) return undefined;
       const disabledReason = value !== "disabled" || verdict === "delivered" ? null : REASONS[verdict];
       return { endpointSeq, ...context, disabledReason };
     },

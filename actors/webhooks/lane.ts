@@ -6,6 +6,7 @@ import type { Clock } from "../../src/domain/clock.ts";
 import type { EndpointCondition, PendingDelivery, TryResult, WebhookTry } from "../../src/domain/webhooks.ts";
 import { type Condition, createCondition, type EndpointVerdict } from "./condition.ts";
 import type { EndpointContext } from "./machine.ts";
+import { PROMPT_MS, type ReceiverSpeed, type ReceiverSpeeds } from "./receiver-speed.ts";
 import { afterFailure } from "./schedule.ts";
 
 /**
@@ -14,6 +15,11 @@ import { afterFailure } from "./schedule.ts";
  */
 export type SendOutcome = { kind: "made"; made: WebhookTry } | { kind: "dropped" } | { kind: "held" } | { kind: "called-off" };
 
+/** A place among concurrent tries. `giveToOthers`: the try continues, and the place is free for another one. */
+export type Place = { leave: () => void; giveToOthers: () => void };
+/** Waits for a place among the tries of receivers with this speed; undefined if the signal ends the wait. */
+export type TakePlace = (accountSeq: number, speed: ReceiverSpeed, signal: AbortSignal) => Promise<Place | undefined>;
+
 export type LaneDeps = {
   clock: Clock;
   /** The next pending deliveries of a queue by due time. */
@@ -21,14 +27,12 @@ export type LaneDeps = {
   /** The stored condition of an endpoint; undefined if it is disabled or deleted. */
   conditionOf: (endpointSeq: number) => Promise<EndpointContext | undefined>;
   send: (delivery: PendingDelivery, signal: AbortSignal) => Promise<SendOutcome>;
-  /** Waits for a place among all tries; `isSlow`: among those of slow and failing receivers. */
-  takePlace: (accountSeq: number, isSlow: boolean, signal: AbortSignal) => Promise<(() => void) | undefined>;
+  takePlace: TakePlace;
+  speeds: ReceiverSpeeds;
   /** Resolves after the commit of a result. */
   record: (result: TryResult, condition: EndpointCondition | undefined) => Promise<void>;
   /** Called after each try. */
   tried: (delivery: PendingDelivery, made: WebhookTry, result: TryResult) => void;
-  /** Called when the service disabled an endpoint. */
-  disabled: (delivery: PendingDelivery, reason: string) => void;
   /** Called for a fault of the service, such as an unavailable store. The queue continues after a pause. */
   failed: (fault: unknown) => void;
   /** Called after the end of each try, its commit included. */
@@ -41,13 +45,12 @@ export type LaneDeps = {
   isDraining: () => boolean;
 };
 
-/** Maximum concurrent tries of one queue, and of one whose last try failed. */
+/** Maximum concurrent tries of one queue, of one whose receiver is unknown, and of one whose last try failed. */
 const IN_FLIGHT = 32;
+const IN_FLIGHT_UNKNOWN = 2;
 const IN_FLIGHT_FAILING = 1;
 /** Deliveries in memory beside those in flight. */
 const PAGE = 64;
-/** A receiver that takes longer shares the places of slow receivers. */
-const SLOW_MS = 1000;
 /** Pause after a fault of the service. */
 const FAULT_PAUSE_MS = 5000;
 const GONE = 410;
@@ -109,7 +112,6 @@ export class Lane {
   /** Deliveries that ended while the store was read, whose rows may be outdated. */
   private ended = new Set<number>();
   private condition: Condition | undefined;
-  private isSlow = false;
   /** The store may have deliveries that are due and not in memory. */
   private hasMore = false;
   private isReading = false;
@@ -157,6 +159,16 @@ export class Lane {
     this.condition?.stop();
   }
 
+  /** A failing endpoint is slow also after a restart, which forgets speeds. */
+  private speed(): ReceiverSpeed {
+    return this.condition?.isFailing() === true ? "slow" : this.deps.speeds.of(this.id);
+  }
+
+  private mostInFlight(): number {
+    if (this.condition?.isFailing() === true) return IN_FLIGHT_FAILING;
+    return this.speed() === "unknown" ? IN_FLIGHT_UNKNOWN : IN_FLIGHT;
+  }
+
   private isStopped(): boolean {
     return this.deps.signal.aborted || this.deps.isDraining();
   }
@@ -170,7 +182,7 @@ export class Lane {
       return;
     }
     if (this.condition === undefined && id > 0 && (buffer.length > 0 || this.hasMore)) return void this.read();
-    const most = this.condition?.isFailing() === true ? IN_FLIGHT_FAILING : IN_FLIGHT;
+    const most = this.mostInFlight();
     while (inFlight.size < most) {
       const next = buffer.shift();
       if (next === undefined) break;
@@ -220,8 +232,7 @@ export class Lane {
   private hold(): void {
     this.isHeld = true;
     this.buffer = [];
-    this.condition?.stop();
-    this.condition = undefined;
+    this.forgetCondition();
     this.wake.clear();
   }
 
@@ -236,8 +247,8 @@ export class Lane {
     const { deps, inFlight } = this;
     inFlight.add(delivery.seq);
     try {
-      const leave = await deps.takePlace(this.accountSeq, this.isSlow, deps.signal);
-      if (leave) await this.finish(delivery, await this.sendFrom(delivery, leave));
+      const place = await this.takePlace();
+      if (place) await this.finish(delivery, await this.sendFrom(delivery, place));
     } catch (fault) {
       if (!deps.signal.aborted) this.pause(fault);
     } finally {
@@ -248,11 +259,36 @@ export class Lane {
     }
   }
 
-  private async sendFrom(delivery: PendingDelivery, leave: () => void): Promise<SendOutcome> {
+  /** Waits again if the receiver became slow during the wait. */
+  private async takePlace(): Promise<Place | undefined> {
+    const { deps } = this;
+    for (;;) {
+      const speed = this.speed();
+      const place = await deps.takePlace(this.accountSeq, speed, deps.signal);
+      if (speed === "slow" || this.speed() !== "slow") return place;
+      place?.leave();
+    }
+  }
+
+  private async sendFrom(delivery: PendingDelivery, place: Place): Promise<SendOutcome> {
+    const { deps, id } = this;
+    if (this.isStopped()) {
+      place.leave();
+      return { kind: "called-off" };
+    }
+    let isLate = false;
+    const takeBack = deps.clock.after(PROMPT_MS, () => {
+      isLate = true;
+      deps.speeds.note(id, false);
+      place.giveToOthers();
+    });
     try {
-      return this.isStopped() ? { kind: "called-off" } : await this.deps.send(delivery, this.deps.signal);
+      const outcome = await deps.send(delivery, deps.signal);
+      if (outcome.kind === "made") deps.speeds.note(id, !isLate && verdictOf(outcome.made) === "delivered");
+      return outcome;
     } finally {
-      leave();
+      takeBack();
+      place.leave();
     }
   }
 
@@ -265,14 +301,22 @@ export class Lane {
   private async judge(delivery: PendingDelivery, made: WebhookTry): Promise<void> {
     const { deps } = this;
     const verdict = verdictOf(made);
-    this.isSlow = verdict !== "delivered" || made.durationMs >= SLOW_MS;
     const result = resultOf(delivery, made, verdict);
     const after = this.condition?.judge(verdict, made.atMs);
     deps.tried(delivery, made, result);
-    await deps.record(result, after);
+    try {
+      await deps.record(result, after);
+    } catch (fault) {
+      this.forgetCondition();
+      throw fault;
+    }
     if (result.dueAtMs !== null) this.wake.at(result.dueAtMs);
-    if (after === undefined || after.disabledReason === null) return;
-    deps.disabled(delivery, after.disabledReason);
-    this.hold();
+    if (after !== undefined && after.disabledReason !== null) this.hold();
+  }
+
+  /** The next turn reads the stored condition. */
+  private forgetCondition(): void {
+    this.condition?.stop();
+    this.condition = undefined;
   }
 }

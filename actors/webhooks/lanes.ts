@@ -2,8 +2,9 @@
 import type { EndpointCondition, PendingDelivery, TryResult } from "../../src/domain/webhooks.ts";
 import { laneOf } from "../../src/domain/webhooks.ts";
 import { Lane, type LaneDeps } from "./lane.ts";
+import { createReceiverSpeeds } from "./receiver-speed.ts";
 
-export type WebhookLanesDeps = Omit<LaneDeps, "record" | "settled" | "idle" | "signal" | "isDraining"> & {
+export type WebhookLanesDeps = Omit<LaneDeps, "record" | "speeds" | "settled" | "idle" | "signal" | "isDraining"> & {
   /** Queues with pending deliveries. */
   lanes: () => Promise<readonly { lane: number; accountSeq: number }[]>;
   /** Resolves after the commit. */
@@ -75,6 +76,8 @@ export const createWebhookLanes = (deps: WebhookLanesDeps): WebhookLanes => {
   const laneDeps: LaneDeps = {
     ...deps,
     record: createRecorder(deps.commit),
+    // Not in the queue, which ends as soon as it has nothing to do.
+    speeds: createReceiverSpeeds(),
     idle: (id) => {
       known.get(id)?.stop();
       known.delete(id);

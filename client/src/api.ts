@@ -291,7 +291,7 @@ export interface paths {
         put?: never;
         /**
          * Send undelivered events again
-         * @description All deliveries of the endpoint since a time that did not succeed are due now. At most 10 recoveries, redeliveries and tests per account and minute.
+         * @description Deliveries of the endpoint since a time whose last try failed are due now, oldest first, at most 10,000 in one call. If `has_more` is true, the same request with `after` continues. At most 10 recoveries, redeliveries and tests per account and minute.
          */
         post: operations["recoverWebhookEndpoint"];
         delete?: never;
@@ -1348,6 +1348,9 @@ export interface components {
             /** Format: date-time */
             since: string;
             deliveries: number;
+            has_more: boolean;
+            /** @description Send it as `after` to continue. */
+            next: string | null;
         };
         Purchase: {
             id: string;
@@ -1436,6 +1439,8 @@ export interface components {
         WebhookDeliveryId: string;
         /** @description `next` of the previous page. */
         AfterDelivery: string;
+        /** @description `next` of the call before. */
+        AfterRecovered: string;
         /** @description Time of the first event. */
         Since: string;
         /** @description The id of the last event that the client has; the stream resumes after it. */
@@ -5190,7 +5195,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `account_disabled`: The account is paused. `generation_not_enabled`: The key cannot generate, or has spend limits or a model allowlist. */
+            /** @description `account_disabled`: The account is paused. `generation_not_enabled`: The key has spend limits or a model allowlist. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5454,7 +5459,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `account_disabled`: The account is paused. `generation_not_enabled`: The key cannot generate, or has spend limits or a model allowlist. */
+            /** @description `account_disabled`: The account is paused. `generation_not_enabled`: The key has spend limits or a model allowlist. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5977,6 +5982,8 @@ export interface operations {
             query: {
                 /** @description Time of the first event. */
                 since: components["parameters"]["Since"];
+                /** @description `next` of the call before. */
+                after?: components["parameters"]["AfterRecovered"];
             };
             header?: {
                 /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
@@ -6569,7 +6576,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `account_disabled`: The account is paused. `generation_not_enabled`: The key cannot generate, or has spend limits or a model allowlist. */
+            /** @description `account_disabled`: The account is paused. `generation_not_enabled`: The key has spend limits or a model allowlist. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

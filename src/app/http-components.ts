@@ -205,7 +205,7 @@ const createHttp = (deps: ComponentsDeps, parts: CommonParts, served: ServedPart
     inputLinks: parts.inputLinks,
     callbacks: parts.callbacks,
     webhooks: webhookService,
-    webhook: checkout.webhook,
+    stripeWebhook: checkout.webhook,
     console: answerConsole,
     pages: { console: settings.console.enabled, inspector: inspector.issueToken !== null },
     onCallback: engine.hint,

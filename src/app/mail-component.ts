@@ -15,6 +15,13 @@ export const createMailComponent = (
 ): Notifications => {
   if (!isMailSet(settings.mail)) return NO_NOTIFICATIONS;
   const queue = createMailQueue({ clock, log, send: createSmtp(settings.mail, mail).send });
-  list.add({ name: "mail", stop: queue.stop });
-  return createNotifications({ clock, reads: store, queue, baseUrl, failed: logMaintenanceFailure(log) });
+  const notifications = createNotifications({ clock, log, reads: store, queue, baseUrl, failed: logMaintenanceFailure(log) });
+  list.add({
+    name: "mail",
+    stop: () => {
+      notifications.stop();
+      return queue.stop();
+    },
+  });
+  return notifications;
 };

@@ -11,6 +11,8 @@ export type Release = (cost?: number) => void;
 export type FairQueue = {
   /** Waits for a place; undefined if the signal ends the wait. */
   take(who: Claimant, signal: AbortSignal): Promise<Release | undefined>;
+  /** Counts work without a place: it leaves fewer places to its account, and all places to the others. */
+  count(who: Claimant): Release;
   /** Number of waiting claimants. */
   waiting(): number;
 };
@@ -40,12 +42,17 @@ export const createFairQueue = ({ places, perAccount, cost }: FairLineOptions): 
   const shares = new Map<string, Share>();
   let free = places;
   let waiting = 0;
+  /** The use of the most recently served group of each level. */
+  const served = new Map<Map<string, Group>, number>();
+  const isActive = (group: Group) => group.taken > 0 || group.line.length > 0;
   /**
-   * The use of the most recently served group of each level. A group starts at least there, so that idle time does not accumulate
-   * credit.
+   * A group that begins to wait starts at least here, so that idle time does not accumulate credit. It starts as low as any active
+   * group, so that those do not go first because they came earlier.
    */
-  const floors = new Map<Map<string, Group> | undefined, number>();
-  const floorOf = (level: Map<string, Group> | undefined) => floors.get(level) ?? 0;
+  const floorOf = (level: Map<string, Group>): number => {
+    const last = served.get(level) ?? 0;
+    return Math.min(last, least(level.values(), isActive)?.used ?? last);
+  };
 
   const mayEnter = (group: Group) => group.line.length > 0 && group.taken < perAccount;
   const hasEntrant = (share: Share): boolean => {
@@ -55,7 +62,7 @@ export const createFairQueue = ({ places, perAccount, cost }: FairLineOptions): 
   const shareOf = (name: string): Share => {
     const share = shares.get(name) ?? { ...newGroup(0), accounts: new Map() };
     shares.set(name, share);
-    if (share.taken === 0 && !hasEntrant(share)) share.used = Math.max(share.used, floorOf(undefined));
+    if (share.taken === 0 && !hasEntrant(share)) share.used = Math.max(share.used, floorOf(shares));
     return share;
   };
   const groupOf = (share: Share, account: string): Group => {
@@ -76,14 +83,14 @@ export const createFairQueue = ({ places, perAccount, cost }: FairLineOptions): 
       const share = least(shares.values(), hasEntrant);
       const group = share && least(share.accounts.values(), mayEnter);
       if (!share || !group) return;
-      floors.set(undefined, share.used);
-      floors.set(share.accounts, group.used);
+      served.set(shares, share.used);
+      served.set(share.accounts, group.used);
       group.line.shift()?.();
     }
   };
-  const enter = (share: Share, group: Group): Release => {
+  const enter = (share: Share, group: Group, places: 0 | 1): Release => {
     let isGiven = false;
-    free -= 1;
+    free -= places;
     for (const each of [share, group]) {
       each.taken += 1;
       each.used += cost;
@@ -91,7 +98,7 @@ export const createFairQueue = ({ places, perAccount, cost }: FairLineOptions): 
     return (used = cost) => {
       if (isGiven) return;
       isGiven = true;
-      free += 1;
+      free += places;
       for (const each of [share, group]) {
         each.taken -= 1;
         each.used += used - cost;
@@ -102,6 +109,10 @@ export const createFairQueue = ({ places, perAccount, cost }: FairLineOptions): 
   };
   return {
     waiting: () => waiting,
+    count: (who) => {
+      const share = shareOf(who.share);
+      return enter(share, groupOf(share, who.account), 0);
+    },
     take: (who, signal) =>
       new Promise((fulfil) => {
         if (signal.aborted) return fulfil(undefined);
@@ -110,7 +121,7 @@ export const createFairQueue = ({ places, perAccount, cost }: FairLineOptions): 
         const come = () => {
           waiting -= 1;
           signal.removeEventListener("abort", giveUp);
-          fulfil(enter(share, group));
+          fulfil(enter(share, group, 1));
         };
         const giveUp = () => {
           waiting -= 1;

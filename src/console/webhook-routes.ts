@@ -2,7 +2,7 @@
 //
 // The rules are those of the API: both use the same service, its limits and its parser.
 import { type TSchema, Type } from "@sinclair/typebox";
-import { deliveryId, readDeliveryId } from "../domain/ids.ts";
+import { deliveryId } from "../domain/ids.ts";
 import type { Caller, Json } from "../domain/types.ts";
 import { readChangedEndpoint, readNewEndpoint, readOverlap } from "../http/parse-webhook.ts";
 import type { AccountRow, StoreReads } from "../store/store.ts";
@@ -10,7 +10,7 @@ import type { DeliveryRow, EndpointRow } from "../store/webhook-reads.ts";
 import type { Owner, RotatedSecret, WebhookService } from "../webhooks/service.ts";
 import type { AccessAudit } from "./access-audit.ts";
 import { accountOf, accountToChange, mayChange } from "./account-scope.ts";
-import { actorOf, ConsoleRefused, type ConsoleRequest, type ConsoleRoute } from "./request-context.ts";
+import { actorOf, type ConsoleRequest, type ConsoleRoute } from "./request-context.ts";
 import type {
   CreatedEndpointDto,
   DeliveriesPage,
@@ -32,7 +32,10 @@ export type WebhookRoutesDeps = {
 /** An object whose members are validated by the same code as a request to the API. */
 const REQUEST = Type.Record(Type.String(), Type.Unknown());
 const RECOVERY = Type.Object(
-  { sinceMs: Type.Integer({ minimum: 0, maximum: 8_640_000_000_000_000 }) },
+  {
+    sinceMs: Type.Integer({ minimum: 0, maximum: 8_640_000_000_000_000 }),
+    after: Type.Optional(Type.String({ maxLength: 40 })),
+  },
   { additionalProperties: false },
 );
 const PATH = "/console/api/webhooks";
@@ -57,15 +60,6 @@ const deliveryView = (row: DeliveryRow): DeliveryDto => {
 };
 
 const secretView = ({ secret, previousUntilMs }: RotatedSecret): SecretDto => ({ secret, previousUntilMs });
-
-/** The cursor of a page. @throws ConsoleRefused `invalid` */
-const afterSeqOf = ({ query }: ConsoleRequest): number | null => {
-  const after = query.get("after");
-  if (after === null) return null;
-  const found = readDeliveryId(after);
-  if (!found) throw new ConsoleRefused("invalid", "after: must be the id of a webhook delivery.");
-  return found.seq;
-};
 
 /** The account of a request as the owner of its webhooks. An endpoint of an operator may have a host of operators. */
 const createOwners = ({ reads, consoleCaller }: Pick<WebhookRoutesDeps, "reads" | "consoleCaller">) => ({
@@ -150,15 +144,15 @@ const deliveryRoutes = ({ webhooks, owners, change }: Paths): ConsoleRoute[] => 
   const list = async (request: ConsoleRequest): Promise<DeliveriesPage> => {
     const owner = await owners.seen(request);
     // One more than shown decides whether there is a further page.
-    const rows = await webhooks.deliveries(owner, afterSeqOf(request), PAGE + 1);
+    const rows = await webhooks.deliveries(owner, request.query.get("after"), PAGE + 1);
     const shown = rows.slice(0, PAGE).map(deliveryView);
     return { deliveries: shown, next: rows.length > PAGE ? (shown.at(-1)?.id ?? null) : null };
   };
   const test = async (owner: Owner, request: ConsoleRequest): Promise<DeliveryDto> =>
     deliveryView(await webhooks.sendTest(owner, idOf(request)));
   const recover = async (owner: Owner, request: ConsoleRequest): Promise<RecoveryDto> => {
-    const { sinceMs } = request.body as { sinceMs: number };
-    return { deliveries: await webhooks.recover(owner, idOf(request), sinceMs) };
+    const { sinceMs, after = null } = request.body as { sinceMs: number; after?: string };
+    return await webhooks.recover(owner, idOf(request), { sinceMs, after });
   };
   const redeliver = async (owner: Owner, request: ConsoleRequest): Promise<DeliveryDto> =>
     deliveryView(await webhooks.redeliver(owner, await webhooks.delivery(owner, idOf(request))));

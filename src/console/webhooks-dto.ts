@@ -40,5 +40,5 @@ export type DeliveryDto = {
 };
 /** `GET /console/api/webhook-deliveries`. `next`: the `after` of the next page; null at the end. */
 export type DeliveriesPage = { deliveries: DeliveryDto[]; next: string | null };
-/** Response of a recovery: the number of deliveries that are sent again. */
-export type RecoveryDto = { deliveries: number };
+/** Response of a recovery: the number of deliveries that are sent again. `next`: the last of them, if more follow; null at the end. */
+export type RecoveryDto = { deliveries: number; next: string | null };

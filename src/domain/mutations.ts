@@ -248,6 +248,7 @@ export type AdminResult =
   /**
    * `credits`: credits that were actually transferred. `of`: id of the key that was used from a network for the first time.
    * `count`: number of changed rows. `delivery`: a delivery that was added to the outbox. `lowBalance`: the balance became low.
+   * `disabled`: row numbers of webhook endpoints that were enabled before.
    */
   | {
       kind: "done";
@@ -256,6 +257,7 @@ export type AdminResult =
       of?: string;
       count?: number;
       delivery?: PendingDelivery;
+      disabled?: readonly number[];
       lowBalance?: LowBalance;
     }
   /** Nothing was written; `reason` is a sentence for the operator. */

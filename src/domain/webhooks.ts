@@ -107,11 +107,15 @@ export type CreateWebhookEndpoint = {
   enabled: boolean;
   atMs: number;
 };
-/** Changes an endpoint; absent members stay unchanged. Enabling clears its failures. */
+/**
+ * Changes an endpoint; absent members stay unchanged. Enabling clears its failures. `keySeq` null: an operator changes it. A key that
+ * changes the URL becomes the creator, so that only addresses of operators reach the hosts of operators.
+ */
 export type UpdateWebhookEndpoint = {
   mutation: "set-webhook-endpoint";
   id: string;
   accountSeq: number;
+  keySeq: number | null;
   url?: string;
   events?: string;
   description?: string;
@@ -134,8 +138,8 @@ export type RecordWebhookTries = {
   endpoints: readonly EndpointCondition[];
 };
 /**
- * Makes deliveries due again: the one named, or those of an endpoint after `afterSeq` that were not delivered, at most `limit`.
- * The result is their number in `count`, and the last row in `seq`.
+ * Makes deliveries due again: the one named, or those of an enabled endpoint after `afterSeq` that have failed at least once, at most
+ * `limit`. The result is their number in `count`, and in `seq` the last of them if more follow.
  */
 export type RequeueWebhooks = { mutation: "requeue-webhooks"; accountSeq: number; atMs: number } & (
   | { deliverySeq: number; endpointSeq: number | null }
@@ -158,3 +162,5 @@ export type WebhookMutation =
 
 /** Maximum number of endpoints of an account. */
 export const MAX_ENDPOINTS = 20;
+/** Maximum characters of an address, as sent and as stored. */
+export const MAX_URL_CHARS = 2048;

@@ -39,8 +39,8 @@ export type SubmitRequest = {
   fingerprint: string | null;
   /** The only route that may run it, for a route test. */
   onlyRoute?: string;
-  /** Address for the events of the generation; absent: none. */
-  webhookUrl?: string | undefined;
+  /** Returns the address for the events of the generation, or throws if it may not be used now; absent: none. */
+  webhookUrl?: (() => string) | undefined;
 };
 /** `replayed`: an earlier request with the same Idempotency-Key created the generation (200 instead of 202). */
 export type SubmitResult = { record: GenerationRecord; replayed: boolean };
@@ -113,12 +113,12 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
     else if (availableCredits < leastCredits) tooLittle(`at least ${usd(leastCredits)}`, availableCredits);
   };
 
-  type Priced = { plan: Plan; ordered: Ordered; pins: readonly PinRequest[]; files: FilesByLink };
+  type Priced = { plan: Plan; ordered: Ordered; pins: readonly PinRequest[]; files: FilesByLink; webhookUrl: string | undefined };
   const mutationOf = (
     order: SubmitRequest,
     model: Model,
     { added, links }: CheckedInput,
-    { plan, ordered, pins, files }: Priced,
+    { plan, ordered, pins, files, webhookUrl }: Priced,
   ): AdmitGeneration => {
     const nowMs = deps.clock.nowMs();
     const { seq, id } = deps.nameGeneration(nowMs);
@@ -148,12 +148,13 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
     if (order.labels) mutation.labels = order.labels;
     const stored = inputFiles(links, files, pins.length, nowMs + deps.ownFiles.keepMs);
     if (stored) mutation.files = stored;
-    if (order.webhookUrl !== undefined) mutation.webhookUrl = order.webhookUrl;
+    if (webhookUrl !== undefined) mutation.webhookUrl = webhookUrl;
     return mutation;
   };
 
   return async (order, presence) => {
     try {
+      const webhookUrl = order.webhookUrl?.();
       const { model, checked } = checkRequest(deps, order);
       let opened: OpenedInputs = { measured: [], files: new Map() };
       if (checked.links.length > 0) {
@@ -170,7 +171,7 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
       // Checked last, so that every error is returned without it. A client that has disconnected is not charged.
       await presence?.heard();
       if (presence?.isGone()) refuse("invalid_request", "The connection closed before the generation was admitted.");
-      const priced = { plan: planned, ordered, pins, files };
+      const priced = { plan: planned, ordered, pins, files, webhookUrl };
       const outcome = await deps.admit(mutationOf(order, model, checked, priced));
       return answer(outcome, planned.reservedCredits);
     } catch (caught) {

@@ -20,7 +20,6 @@ const MUST_BE: Readonly<Record<string, string>> = {
 /** Unpaired surrogates and control characters, which a database may reject. */
 const CONTROL = /\p{Cc}|\p{Cs}/u;
 const DEFAULT_OVERLAP_S = 86_400;
-const URL_CHARS = 2048;
 
 const checkerOf = (schema: TObject) => ({ compiled: TypeCompiler.Compile(schema), fields: Object.keys(schema.properties) });
 type Checker = ReturnType<typeof checkerOf>;
@@ -76,14 +75,12 @@ export const readOverlap = (value: Json): number => {
 /** A day without a body. */
 export const parseOverlap = (bytes: Uint8Array): number => readOverlap(bytes.length === 0 ? {} : parseJson(bytes).value);
 
-/** The address of the header `Genrouter-Webhook`; undefined without it. @throws ApiError `invalid_request` */
+/** The address of the header `Genrouter-Webhook`, checked when the returned function is called. @throws ApiError `invalid_request` */
 export const webhookUrlOf = (
   request: Request,
   owner: { accountId: string },
-  { addressFault }: Pick<WebhookService, "addressFault">,
-): string | undefined => {
+  { submissionAddress }: Pick<WebhookService, "submissionAddress">,
+): (() => string) | undefined => {
   const url = request.headers.get("genrouter-webhook");
-  if (url === null) return undefined;
-  const fault = url.length > URL_CHARS ? `it has more than ${URL_CHARS} characters` : addressFault(owner, url);
-  return fault === undefined ? url : refuse("invalid_request", `Genrouter-Webhook: ${fault}; send a public https URL.`);
+  return url === null ? undefined : submissionAddress(owner, url);
 };

@@ -34,7 +34,7 @@ import { aliveness, type Readiness, readinessAnswer } from "./endpoints/health.t
 import { type LedgerDeps, ledger } from "./endpoints/ledger.ts";
 import { metricsAnswer } from "./endpoints/metrics.ts";
 import { type InputSchemaOf, type Models, modelById, modelList, modelSchema } from "./endpoints/models.ts";
-import { type HandlePaymentEvent, webhook } from "./endpoints/payment-webhook.ts";
+import { type HandlePaymentEvent, stripeWebhook } from "./endpoints/payment-webhook.ts";
 import { type LinkedInputDeps, linkedInput } from "./endpoints/pinned-inputs.ts";
 import { type CallbackReceived, callback } from "./endpoints/provider-callbacks.ts";
 import { quoteRequest } from "./endpoints/quotes.ts";
@@ -98,7 +98,7 @@ export type HttpDeps = {
   callbacks: Callbacks;
   webhooks: WebhookService;
   /** Handles payment events; null if no payment service is configured. */
-  webhook: HandlePaymentEvent | null;
+  stripeWebhook: HandlePaymentEvent | null;
   onCallback: CallbackReceived;
   readiness: Readiness;
   /** Called once per path. The returned function receives each response and its duration. */
@@ -220,31 +220,32 @@ export const routesOf = (deps: HttpDeps, guard: KeyGuard, connections: Connectio
       },
     },
     { path: "/callbacks/:ref/:mac", answers: { POST: callback(deps.callbacks, deps.onCallback) } },
-    ...(deps.webhook ? [{ path: "/webhooks/stripe", answers: { POST: webhook(deps.webhook) } }] : []),
+    ...(deps.stripeWebhook ? [{ path: "/webhooks/stripe", answers: { POST: stripeWebhook(deps.stripeWebhook) } }] : []),
     { path: "/healthz", answers: { GET: aliveness } },
     { path: "/readyz", answers: { GET: readinessAnswer(deps.readiness) } },
     { path: "/metrics", answers: { GET: metricsAnswer(deps, peerOf) } },
   ];
 };
 
-/** Webhook endpoints, secrets and deliveries. */
+/** Webhook endpoints, secrets and deliveries. A secret signs requests, so a key that only reads does not get one. */
 const webhookRoutes = (deps: WebhookEndpointsDeps, guard: KeyGuard): Route[] => {
-  const keyed = (work: AuthenticatedHandler) => guard.keyed("generate", work);
+  const read = (work: AuthenticatedHandler) => guard.keyed("read", work);
+  const change = (work: AuthenticatedHandler) => guard.keyed("generate", work);
   return [
-    { path: "/v1/webhook_endpoints", answers: { GET: keyed(listEndpoints(deps)), POST: keyed(createEndpoint(deps)) } },
+    { path: "/v1/webhook_endpoints", answers: { GET: read(listEndpoints(deps)), POST: change(createEndpoint(deps)) } },
     {
       path: "/v1/webhook_endpoints/:id",
       answers: {
-        GET: keyed(readEndpoint(deps)),
-        PATCH: keyed(changeEndpoint(deps)),
-        DELETE: keyed(deleteEndpoint(deps)),
+        GET: read(readEndpoint(deps)),
+        PATCH: change(changeEndpoint(deps)),
+        DELETE: change(deleteEndpoint(deps)),
       },
     },
-    { path: "/v1/webhook_endpoints/:id/rotate_secret", answers: { POST: keyed(rotateEndpointSecret(deps)) } },
-    { path: "/v1/webhook_endpoints/:id/recover", answers: { POST: keyed(recoverEndpoint(deps)) } },
-    { path: "/v1/webhook_endpoints/:id/test", answers: { POST: keyed(testEndpoint(deps)) } },
-    { path: "/v1/webhook_secret", answers: { GET: keyed(readDefaultSecret(deps)), POST: keyed(rotateDefaultSecret(deps)) } },
-    { path: "/v1/webhook_deliveries", answers: { GET: keyed(listDeliveries(deps)) } },
-    { path: "/v1/webhook_deliveries/:id/redeliver", answers: { POST: keyed(redeliver(deps)) } },
+    { path: "/v1/webhook_endpoints/:id/rotate_secret", answers: { POST: change(rotateEndpointSecret(deps)) } },
+    { path: "/v1/webhook_endpoints/:id/recover", answers: { POST: change(recoverEndpoint(deps)) } },
+    { path: "/v1/webhook_endpoints/:id/test", answers: { POST: change(testEndpoint(deps)) } },
+    { path: "/v1/webhook_secret", answers: { GET: change(readDefaultSecret(deps)), POST: change(rotateDefaultSecret(deps)) } },
+    { path: "/v1/webhook_deliveries", answers: { GET: read(listDeliveries(deps)) } },
+    { path: "/v1/webhook_deliveries/:id/redeliver", answers: { POST: change(redeliver(deps)) } },
   ];
 };

@@ -1,11 +1,11 @@
 // TypeBox schemas of webhook endpoints, secrets and deliveries.
 import { Type } from "@sinclair/typebox";
-import { DELIVERY_STATES, WEBHOOK_EVENTS } from "../domain/webhooks.ts";
+import { DELIVERY_STATES, MAX_URL_CHARS, WEBHOOK_EVENTS } from "../domain/webhooks.ts";
 import { dateTime, oneOf, orNull } from "./schema.ts";
 
 const url = Type.String({
   minLength: 1,
-  maxLength: 2048,
+  maxLength: MAX_URL_CHARS,
   description: "A public https URL on port 443. It is checked again at every try, and redirects are not followed.",
 });
 const events = Type.Array(oneOf([...WEBHOOK_EVENTS, "*"], "An event type; `*` for all."), { minItems: 1, maxItems: 20 });
@@ -77,7 +77,11 @@ export const WebhookTryObject = Type.Object(
     at: dateTime("UTC."),
     status: orNull(Type.Integer({ description: "Status of the response; null if there was none." })),
     duration_ms: Type.Integer({ minimum: 0 }),
-    answer: orNull(Type.String({ description: "The first 1,024 bytes of the response; null for a private host." })),
+    answer: orNull(
+      Type.String({
+        description: "The first 1,024 bytes of the response; null for a private host, and after the deletion of the generation.",
+      }),
+    ),
     error: orNull(Type.String({ description: "Why there was no response." })),
   },
   { additionalProperties: false },

@@ -2,12 +2,14 @@
 import type { Clock } from "../domain/clock.ts";
 import type { LowBalance } from "../domain/low-balance.ts";
 import type { Credits } from "../domain/types.ts";
-import type { UserRow } from "../store/user-reads.ts";
-import type { MailKind, MailQueue } from "./queue.ts";
+import { MAX_ENDPOINTS } from "../domain/webhooks.ts";
+import { createNotices, type NoticesDeps } from "./notices.ts";
+import { ACTION } from "./queue.ts";
 
 /** A link that sets up a user or a new password. `path`: in the console, with its token. */
 export type UserLink = { kind: "invite" | "reset"; email: string; path: string; expiresAtMs: number };
-export type DisabledEndpoint = { accountSeq: number; url: string; reason: string };
+/** `id`: of the endpoint. `url`: as its account wrote it. `reason`: a sentence. */
+export type DisabledEndpoint = { accountSeq: number; id: string; url: string; reason: string };
 
 export type Notifications = {
   linkMade(link: UserLink): void;
@@ -15,19 +17,17 @@ export type Notifications = {
   balanceFell(lowBalance: LowBalance): void;
 };
 
-export type NotificationsDeps = {
-  clock: Pick<Clock, "nowMs">;
-  reads: { users(): Promise<UserRow[]> };
-  queue: Pick<MailQueue, "add">;
+export type NotificationsDeps = NoticesDeps & {
+  clock: Clock;
   /** URL of the console's host. */
   baseUrl: () => string;
-  /** Called if the recipients cannot be read. */
-  failed: (fault: unknown) => void;
 };
 
 const DAY_MS = 86_400_000;
-/** Accounts whose last mail is remembered. */
+/** Accounts and endpoints whose mails are remembered. */
 const MAX_REMEMBERED = 10_000;
+/** Maximum characters of a URL in a mail. */
+const URL_CHARS = 200;
 
 const usd = (credits: Credits): string => `${(credits / 100).toFixed(2)} USD`;
 const day = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
@@ -37,40 +37,54 @@ const LINK_TEXTS = {
   reset: { kind: "password", subject: "Your new genrouter password", does: "sets a new password and ends your sessions" },
 } as const;
 
-/** True at most once a day for an account, because a balance near its threshold crosses it often. */
-const createDaily = ({ nowMs }: Pick<Clock, "nowMs">) => {
-  const last = new Map<number, number>();
-  return (accountSeq: number): boolean => {
+/** True at most `most` times within a day of the first of them. */
+const createDaily = ({ nowMs }: Pick<Clock, "nowMs">, most: number) => {
+  const days = new Map<string, { sinceMs: number; taken: number }>();
+  return (key: string): boolean => {
     const atMs = nowMs();
-    if (atMs - (last.get(accountSeq) ?? Number.NEGATIVE_INFINITY) < DAY_MS) return false;
-    if (last.size >= MAX_REMEMBERED) last.clear();
-    last.set(accountSeq, atMs);
+    const known = days.get(key);
+    if (known === undefined || atMs - known.sinceMs >= DAY_MS) {
+      if (days.size >= MAX_REMEMBERED) days.clear();
+      days.set(key, { sinceMs: atMs, taken: 1 });
+      return true;
+    }
+    if (known.taken >= most) return false;
+    known.taken += 1;
     return true;
   };
 };
 
-export const createNotifications = ({ clock, reads, queue, baseUrl, failed }: NotificationsDeps): Notifications => {
-  const isFirstToday = createDaily(clock);
-  /** To each enabled user of an account. */
-  const notify = async (accountSeq: number, kind: MailKind, subject: string, text: string): Promise<void> => {
-    for (const user of await reads.users())
-      if (user.accountSeq === accountSeq && user.disabledAtMs === null) queue.add({ kind, to: user.email, subject, text });
-  };
+/** One line without spaces, whatever the account wrote. */
+const shownUrl = (url: string): string => {
+  const { href } = new URL(url);
+  return href.length > URL_CHARS ? `${href.slice(0, URL_CHARS)}…` : href;
+};
+
+export const createNotifications = (deps: NotificationsDeps): Notifications & { stop(): void } => {
+  const { clock, log, queue, baseUrl } = deps;
+  const notices = createNotices(deps);
+  // A balance near its threshold crosses it often, and an endpoint can be enabled again as often as its account wants.
+  const isFirstLow = createDaily(clock, 1);
+  const isFirstOfEndpoint = createDaily(clock, 1);
+  const isWithinAccount = createDaily(clock, MAX_ENDPOINTS);
   return {
     linkMade: ({ kind, email, path, expiresAtMs }) => {
       const { does, ...mail } = LINK_TEXTS[kind];
       const text = `This link ${does}. It works once, until ${day(expiresAtMs)}:\n\n${baseUrl()}${path}\n\nIf you did not expect this mail, ignore it.\n`;
-      queue.add({ ...mail, to: email, text });
+      if (!queue.add([{ ...mail, to: email, text, accountSeq: null }]))
+        log("mail failed", { kind: mail.kind, reason: "the service stops, or too many mails are waiting", action: ACTION });
     },
-    endpointDisabled: ({ accountSeq, url, reason }) => {
-      const text = `genrouter has disabled the webhook endpoint ${url}: ${reason}.\n\nIts events are not sent any more. Correct the receiver, enable the endpoint again (PATCH /v1/webhook_endpoints/{id} with "enabled": true), and send what was missed (POST /v1/webhook_endpoints/{id}/recover).\n`;
-      notify(accountSeq, "webhook_disabled", "A webhook endpoint was disabled", text).catch(failed);
+    endpointDisabled: ({ accountSeq, id, url, reason }) => {
+      if (!isFirstOfEndpoint(id) || !isWithinAccount(String(accountSeq))) return;
+      const text = `genrouter has disabled the webhook endpoint ${shownUrl(url)}\n\n${reason} Its events are not sent any more. Correct the receiver, enable the endpoint again (PATCH /v1/webhook_endpoints/${id} with "enabled": true), and send what was missed (POST /v1/webhook_endpoints/${id}/recover).\n`;
+      notices.add({ accountSeq, kind: "webhook_disabled", subject: "A webhook endpoint was disabled", text });
     },
     balanceFell: ({ accountSeq, availableCredits, thresholdCredits }) => {
-      if (!isFirstToday(accountSeq)) return;
+      if (!isFirstLow(String(accountSeq))) return;
       const text = `${usd(availableCredits)} are available, less than ${usd(thresholdCredits)}. Submissions are rejected when the available credits do not cover them.\n\nAdd credits, or change this threshold: ${baseUrl()}/console/credits\n`;
-      notify(accountSeq, "low_balance", "Your genrouter balance is low", text).catch(failed);
+      notices.add({ accountSeq, kind: "low_balance", subject: "Your genrouter balance is low", text });
     },
+    stop: notices.stop,
   };
 };
 

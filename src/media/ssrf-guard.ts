@@ -45,14 +45,24 @@ export const literalAddress = (url: URL): string | undefined => {
 };
 
 /**
- * Checks the parts of a URL that need no lookup: scheme, port, user info and address literals. The URL parser normalizes the text
- * first, so that every spelling of an address (decimal, octal, short, full-width) is checked as that address.
+ * Parses a URL with a scheme that can be opened. The parser normalizes the text, so that every spelling of an address (decimal,
+ * octal, short, full-width) is that address.
  */
-export const vetUrl = (text: string, allows: AllowsHost): Vetted | Forbidden => {
+export const readUrl = (text: string): { kind: "read"; url: URL } | Forbidden => {
   if (!URL.canParse(text)) return forbidden("it is not a URL");
   const url = new URL(text);
   if (url.protocol !== "https:" && url.protocol !== "http:") return forbidden("only https URLs are opened");
   if (url.username !== "" || url.password !== "") return forbidden("a URL with a user name or password is not opened");
+  // A resolver ignores a trailing dot, but certificate verification does not.
+  if (url.hostname.endsWith(".")) url.hostname = url.hostname.slice(0, -1);
+  return { kind: "read", url };
+};
+
+/** Checks the parts of a URL that need no lookup: scheme, port, user info and address literals. */
+export const vetUrl = (text: string, allows: AllowsHost): Vetted | Forbidden => {
+  const read = readUrl(text);
+  if (read.kind === "forbidden") return read;
+  const { url } = read;
   const trusted = allows(url.host);
   if (!trusted) {
     if (url.protocol !== "https:") return forbidden("only https URLs are opened");
@@ -60,8 +70,6 @@ export const vetUrl = (text: string, allows: AllowsHost): Vetted | Forbidden => 
     const literal = literalAddress(url);
     if (literal !== undefined && !isPublicAddress(literal)) return forbidden("its host has no public address");
   }
-  // A resolver ignores a trailing dot, but certificate verification does not.
-  if (url.hostname.endsWith(".")) url.hostname = url.hostname.slice(0, -1);
   return { kind: "vetted", url, trusted };
 };
 

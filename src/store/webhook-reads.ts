@@ -6,7 +6,7 @@ export type EndpointRow = {
   id: string;
   accountSeq: number;
   accountId: string;
-  /** Null: an operator created it. */
+  /** The key that created it, or that changed its URL; null: its URLs are of operators only. */
   keySeq: number | null;
   url: string;
   /** Event types, separated by spaces; `*` for all. */

@@ -1,15 +1,15 @@
 // Delivery of webhooks: it follows commits, fills the queues, and takes over what an ended node left.
 import { createWebhookLanes, type WebhookLanes } from "../../actors/webhooks/lanes.ts";
-import { createFairQueue } from "../collections/fair-queue.ts";
 import type { Clock } from "../domain/clock.ts";
 import { StoreFull } from "../domain/commit-errors.ts";
-import { leastSeqAt } from "../domain/ids.ts";
 import type { Mutation, MutationResult, ResultOf } from "../domain/mutations.ts";
 import type { PendingDelivery, TryResult, WebhookTry } from "../domain/webhooks.ts";
 import type { Log } from "../logging/events.ts";
 import type { Node } from "../store/cluster-port.ts";
 import { DatabaseUnavailable } from "../store/errors.ts";
 import type { WebhookReads } from "../store/webhook-reads.ts";
+import { createPlaces } from "./places.ts";
+import { createRetention } from "./retention.ts";
 import { createSend, type SendDeps } from "./send.ts";
 import type { Targets } from "./targets.ts";
 
@@ -20,7 +20,7 @@ export type DeliveryDeps = Omit<SendDeps, "targetOf"> & {
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   targets: Targets;
   /** Called after a disabled endpoint was stored. */
-  endpointDisabled: (endpoint: { accountSeq: number; url: string; reason: string }) => void;
+  endpointDisabled: (endpoint: { accountSeq: number; id: string; url: string; reason: string }) => void;
   /** Null if this process is the only writer. */
   node: Pick<Node, "takeOverWebhooks"> | null;
 };
@@ -42,24 +42,8 @@ export type WebhookDelivery = {
   stop: () => void;
 };
 
-/**
- * Maximum concurrent tries, in total and for each account. Slow and failing receivers have places of their own, so that they delay
- * no other receiver.
- */
-const PROMPT = { places: 256, perAccount: 64, cost: 1 };
-const SLOW = { places: 128, perAccount: 16, cost: 1 };
 const CLAIM_LIMIT = 1000;
-const SWEEP_LIMIT = 1000;
-const SWEEP_ROUNDS = 20;
 const BEGIN_AGAIN_MS = 1000;
-/** Retention of deliveries and their tries. */
-const KEPT_MS = 30 * 86_400_000;
-
-const createPlaces = () => {
-  const [prompt, slow] = [createFairQueue(PROMPT), createFairQueue(SLOW)];
-  return (accountSeq: number, isSlow: boolean, signal: AbortSignal) =>
-    (isSlow ? slow : prompt).take({ share: "webhooks", account: String(accountSeq) }, signal);
-};
 
 const isPassing = (fault: unknown): boolean => fault instanceof DatabaseUnavailable || fault instanceof StoreFull;
 
@@ -78,22 +62,25 @@ const logTry =
     else log("webhook try failed", { ...fields, reason: error ?? `status ${status}` });
   };
 
-const createCommit =
-  (post: DeliveryDeps["post"]) =>
-  async (...[results, endpoints]: Parameters<Parameters<typeof createWebhookLanes>[0]["commit"]>): Promise<void> => {
+/** Records tries, and reports the endpoints that this disabled. */
+const createCommit = ({ post, reads, targets, log, endpointDisabled }: DeliveryDeps, failed: (fault: unknown) => void) => {
+  const report = async (endpointSeq: number, reason: string): Promise<void> => {
+    const row = await reads.webhookEndpoint(endpointSeq);
+    // The account may have deleted it meanwhile.
+    if (!row) return;
+    const { accountId, accountSeq, id, url } = row;
+    log("webhook endpoint disabled", { account_id: accountId, webhook_endpoint_id: id, reason });
+    endpointDisabled({ accountSeq, id, url, reason });
+  };
+  return async (...[results, endpoints]: Parameters<Parameters<typeof createWebhookLanes>[0]["commit"]>): Promise<void> => {
     const outcome = await post({ mutation: "record-webhook-tries", results, endpoints });
     if (outcome.kind === "refused") throw new Error(`recording webhook tries failed: ${outcome.reason}`);
+    const disabled = new Set(outcome.disabled);
+    if (disabled.size > 0) targets.forget();
+    for (const { endpointSeq, disabledReason } of endpoints)
+      if (disabledReason !== null && disabled.has(endpointSeq)) report(endpointSeq, disabledReason).catch(failed);
   };
-
-const createSweep =
-  ({ clock, post }: Pick<DeliveryDeps, "clock" | "post">) =>
-  async (): Promise<void> => {
-    const beforeSeq = leastSeqAt(clock.nowMs() - KEPT_MS);
-    for (let round = 0; round < SWEEP_ROUNDS; round++) {
-      const outcome = await post({ mutation: "sweep-webhooks", beforeSeq, limit: SWEEP_LIMIT });
-      if (outcome.kind !== "done" || (outcome.count ?? 0) < SWEEP_LIMIT) return;
-    }
-  };
+};
 
 /** Runs `work` in the background, and again until it succeeds. */
 const createBeginning = (clock: Clock, work: () => Promise<void>, failed: (fault: unknown) => void) => {
@@ -114,14 +101,8 @@ const createBeginning = (clock: Clock, work: () => Promise<void>, failed: (fault
 };
 
 export const createWebhookDelivery = (deps: DeliveryDeps): WebhookDelivery => {
-  const { clock, log, reads, post, targets, node } = deps;
+  const { clock, log, reads, targets, node } = deps;
   const failed = logFault(log);
-  const nameOf = async (delivery: PendingDelivery, reason: string): Promise<void> => {
-    const [row] = (await reads.webhookEndpoints(delivery.accountSeq)).filter(({ seq }) => seq === delivery.endpointSeq);
-    if (!row) return;
-    log("webhook endpoint disabled", { account_id: row.accountId, webhook_endpoint_id: row.id, reason });
-    deps.endpointDisabled({ accountSeq: row.accountSeq, url: row.url, reason });
-  };
   const lanes = createWebhookLanes({
     clock,
     lanes: reads.webhookLanes,
@@ -132,12 +113,8 @@ export const createWebhookDelivery = (deps: DeliveryDeps): WebhookDelivery => {
     },
     send: createSend({ ...deps, targetOf: targets.of }),
     takePlace: createPlaces(),
-    commit: createCommit(post),
+    commit: createCommit(deps, failed),
     tried: logTry(log),
-    disabled: (delivery, reason) => {
-      targets.forget();
-      nameOf(delivery, reason).catch(failed);
-    },
     failed,
   });
   const scan = () => void lanes.scan().catch(failed);
@@ -146,6 +123,7 @@ export const createWebhookDelivery = (deps: DeliveryDeps): WebhookDelivery => {
     targets.forget();
     await lanes.scan();
   };
+  const retention = createRetention(deps);
   const { begin, stop: stopBeginning } = createBeginning(clock, takeOver, failed);
   const add: WebhookDelivery["add"] = (deliveries) => {
     for (const delivery of deliveries) lanes.add(delivery);
@@ -171,11 +149,12 @@ export const createWebhookDelivery = (deps: DeliveryDeps): WebhookDelivery => {
     },
     begin,
     takeOver,
-    sweep: createSweep(deps),
+    sweep: retention.sweep,
     load: lanes.load,
     drain: lanes.drain,
     stop: () => {
       stopBeginning();
+      retention.stop();
       lanes.stop();
     },
   };

@@ -1,11 +1,11 @@
 // Webhook endpoints and deliveries of an account, for the API and the console.
 import { refuse } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
-import { leastSeqAt, newId, readDeliveryId } from "../domain/ids.ts";
+import { deliveryId, leastSeqAt, newId, readDeliveryId } from "../domain/ids.ts";
 import type { AdminResult, Mutation, Principal, ResultOf } from "../domain/mutations.ts";
 import type { Caller } from "../domain/types.ts";
-import { vetUrl } from "../media/ssrf-guard.ts";
 import type { DeliveryRow, EndpointRow, WebhookReads } from "../store/webhook-reads.ts";
+import { type Addresses, createAddresses } from "./addresses.ts";
 import type { AllowsFor } from "./hosts.ts";
 import type { WebhookSecrets } from "./secrets.ts";
 
@@ -23,9 +23,11 @@ export type EndpointFields = { url: string; events: string; description: string;
 export type Owner = Pick<Caller, "accountSeq" | "accountId"> & { keySeq: number | null; by?: Principal };
 export type RotatedSecret = { secret: string; previousUntilMs: number | null };
 
+/** The number of deliveries that are due now. `next`: the id of the last, if more follow. */
+export type Recovery = { deliveries: number; next: string | null };
+
 export type WebhookService = {
-  /** Why an address is refused; undefined if it may be used. */
-  addressFault(owner: Pick<Owner, "accountId">, url: string): string | undefined;
+  submissionAddress: Addresses["ofSubmission"];
   create(owner: Owner, fields: EndpointFields): Promise<{ endpoint: EndpointRow; secret: string }>;
   list(owner: Owner): Promise<EndpointRow[]>;
   /** @throws ApiError `not_found` */
@@ -37,22 +39,29 @@ export type WebhookService = {
   secret(owner: Owner, id: string): Promise<RotatedSecret>;
   defaultSecret(owner: Owner): Promise<RotatedSecret>;
   rotateDefault(owner: Owner, overlapMs: number): Promise<RotatedSecret>;
-  deliveries(owner: Owner, beforeSeq: number | null, limit: number): Promise<DeliveryRow[]>;
+  /** @param after the id of the delivery before the page; null: the newest. @throws ApiError `invalid_request` for an unknown one */
+  deliveries(owner: Owner, after: string | null, limit: number): Promise<DeliveryRow[]>;
   /** @throws ApiError `not_found` */
   delivery(owner: Owner, id: string): Promise<DeliveryRow>;
   redeliver(owner: Owner, delivery: DeliveryRow): Promise<DeliveryRow>;
-  /** Makes all deliveries of an endpoint since a time due that did not succeed. @returns their number. */
-  recover(owner: Owner, id: string, sinceMs: number): Promise<number>;
+  /**
+   * Makes the deliveries of an endpoint since a time due that have failed, oldest first, at most 10,000.
+   * @param after the last delivery of the call before; null: the first call. @throws ApiError `invalid_request` for an unknown one
+   */
+  recover(owner: Owner, id: string, from: { sinceMs: number; after: string | null }): Promise<Recovery>;
   sendTest(owner: Owner, id: string): Promise<DeliveryRow>;
 };
 
+/** Deliveries of one transaction and of one call of a recovery. */
 const PAGE = 1000;
+const PAGES = 10;
 /** Redeliveries, recoveries and tests of an account in a minute. */
 const PER_MINUTE = 10;
 const MINUTE_MS = 60_000;
 
 const noEndpoint = () => refuse("not_found", "No webhook endpoint with this id on the account.");
 const noDelivery = () => refuse("not_found", "No webhook delivery with this id on the account.");
+const noCursor = () => refuse("invalid_request", "after: no webhook delivery with this id on the account.");
 /** The principal of a mutation. A key is none: what an account changes with its own key is not audited. */
 const byOf = ({ by }: Owner): { by?: Principal } => (by === undefined ? {} : { by });
 
@@ -84,27 +93,18 @@ const createEndpointService = ({ clock, reads, post, secrets, allowsFor }: Webho
     secret: secrets.current(id, { version, previousUntilMs: previousSecretUntilMs }),
     previousUntilMs: previousSecretUntilMs,
   });
-  const addressFault: WebhookService["addressFault"] = ({ accountId }, url) => {
-    const vetted = vetUrl(url, allowsFor({ accountId, isOperatorMade: false }));
-    return vetted.kind === "forbidden" ? vetted.why : undefined;
-  };
-  /** @param former the endpoint that is changed: only if an operator created it, tries reach the hosts of operators */
-  const requireAddress = ({ accountId, keySeq }: Owner, url: string, former?: EndpointRow): void => {
-    const isOperatorMade = keySeq === null && (former === undefined || former.keySeq === null);
-    const vetted = vetUrl(url, allowsFor({ accountId, isOperatorMade }));
-    if (vetted.kind === "forbidden") refuse("invalid_request", `url: ${vetted.why}; send a public https URL.`);
-  };
+  const { ofEndpoint, ofSubmission } = createAddresses(allowsFor);
   const defaultSecret = async ({ accountSeq, accountId }: Owner): Promise<RotatedSecret> => {
     const state = (await reads.defaultWebhookSecret(accountSeq)) ?? { version: 1, previousUntilMs: null };
     return { secret: secrets.current(accountId, state), previousUntilMs: state.previousUntilMs };
   };
   return {
-    addressFault,
+    submissionAddress: ofSubmission,
     create: async (owner, fields) => {
-      requireAddress(owner, fields.url);
+      const url = ofEndpoint(owner, fields.url);
       const { accountSeq, keySeq } = owner;
       const id = newId("whe");
-      const created = { id, accountSeq, keySeq, ...fields, ...byOf(owner), atMs: clock.nowMs() };
+      const created = { id, accountSeq, keySeq, ...fields, url, ...byOf(owner), atMs: clock.nowMs() };
       requireDone(await post({ mutation: "create-webhook-endpoint", ...created }));
       const endpoint = await find(owner, id);
       return { endpoint, secret: secretOf(endpoint).secret };
@@ -113,9 +113,9 @@ const createEndpointService = ({ clock, reads, post, secrets, allowsFor }: Webho
     find,
     update: async (owner, id, fields) => {
       const former = await find(owner, id);
-      if (fields.url !== undefined) requireAddress(owner, fields.url, former);
-      const { accountSeq } = owner;
-      const changed = { id, accountSeq, ...fields, ...byOf(owner), atMs: clock.nowMs() };
+      const url = fields.url === undefined ? {} : { url: ofEndpoint(owner, fields.url, former) };
+      const { accountSeq, keySeq } = owner;
+      const changed = { id, accountSeq, keySeq, ...fields, ...url, ...byOf(owner), atMs: clock.nowMs() };
       requireDone(await post({ mutation: "set-webhook-endpoint", ...changed }));
       return await find(owner, id);
     },
@@ -160,13 +160,18 @@ const createDeliveryService = (
     return endpoint;
   };
 
+  const findDelivery = async ({ accountSeq }: Owner, id: string): Promise<DeliveryRow | undefined> => {
+    const read = readDeliveryId(id);
+    const row = read && (await reads.webhookDelivery(accountSeq, read.seq));
+    return row && row.token === read.token ? row : undefined;
+  };
+
   return {
-    deliveries: ({ accountSeq }, beforeSeq, limit) => reads.webhookDeliveries(accountSeq, beforeSeq, limit),
-    delivery: async ({ accountSeq }, id) => {
-      const { seq, token } = readDeliveryId(id) ?? noDelivery();
-      const row = await reads.webhookDelivery(accountSeq, seq);
-      return row?.token === token ? row : noDelivery();
+    deliveries: async (owner, after, limit) => {
+      const before = after === null ? null : ((await findDelivery(owner, after)) ?? noCursor());
+      return await reads.webhookDeliveries(owner.accountSeq, before?.seq ?? null, limit);
     },
+    delivery: async (owner, id) => (await findDelivery(owner, id)) ?? noDelivery(),
     redeliver: async (owner, { seq, endpointId }) => {
       takeOne(owner.accountSeq);
       const endpointSeq = endpointId === null ? null : (await requireEnabled(owner, endpointId)).seq;
@@ -174,18 +179,20 @@ const createDeliveryService = (
       requireDone(await post({ mutation: "requeue-webhooks", accountSeq, deliverySeq: seq, endpointSeq, atMs: clock.nowMs() }));
       return await reread(owner, seq);
     },
-    recover: async (owner, id, sinceMs) => {
-      takeOne(owner.accountSeq);
+    recover: async (owner, id, { sinceMs, after }) => {
       const { seq: endpointSeq, accountSeq } = await requireEnabled(owner, id);
-      let afterSeq = leastSeqAt(sinceMs) - 1;
-      let recovered = 0;
-      for (;;) {
+      const before = after === null ? undefined : ((await findDelivery(owner, after)) ?? noCursor());
+      takeOne(accountSeq);
+      let afterSeq = Math.max(before?.seq ?? 0, leastSeqAt(sinceMs) - 1);
+      let deliveries = 0;
+      for (let page = 0; page < PAGES; page += 1) {
         const requeued = { accountSeq, endpointSeq, afterSeq, limit: PAGE, atMs: clock.nowMs() };
         const { seq, count = 0 } = requireDone(await post({ mutation: "requeue-webhooks", ...requeued }));
-        if (seq === undefined) return recovered;
-        recovered += count;
+        deliveries += count;
+        if (seq === undefined) return { deliveries, next: null };
         afterSeq = seq;
       }
+      return { deliveries, next: deliveryId(afterSeq, (await reread(owner, afterSeq)).token) };
     },
     sendTest: async (owner, id) => {
       takeOne(owner.accountSeq);

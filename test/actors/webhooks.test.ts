@@ -1,7 +1,11 @@
 // Schedule of retries and condition of a webhook endpoint.
 import { expect, test } from "bun:test";
 import { createCondition } from "../../actors/webhooks/condition.ts";
+import { createWebhookLanes } from "../../actors/webhooks/lanes.ts";
 import { afterFailure, RETRY_PAUSES_MS } from "../../actors/webhooks/schedule.ts";
+import type { EndpointCondition, PendingDelivery } from "../../src/domain/webhooks.ts";
+import { createPlaces } from "../../src/webhooks/places.ts";
+import { testClock } from "../clock.ts";
 
 const HOUR_MS = 3_600_000;
 const GOOD = { failingSinceMs: null, lastFailureAtMs: null };
@@ -46,4 +50,45 @@ test("begins to count again when nothing was tried for a day, as after a clock j
 
 test("disables an endpoint at once when it is gone", () => {
   expect(createCondition(7, GOOD).judge("gone", 5)?.disabledReason).toBe("The endpoint returned 410 Gone.");
+});
+
+test("judges nothing after the verdict that disables the endpoint", () => {
+  const condition = createCondition(7, GOOD);
+  condition.judge("gone", 5);
+  for (const verdict of ["gone", "failed", "delivered"] as const) expect(condition.judge(verdict, 6)).toBeUndefined();
+});
+
+test("tries again after a commit failed, and stores then that the endpoint is disabled", async () => {
+  const clock = testClock();
+  const delivery: PendingDelivery = {
+    ...{ seq: 1, accountSeq: 1, endpointSeq: 7, url: null, type: "webhook.test", generationSeq: null, data: "{}" },
+    ...{ sequence: 1, createdAtMs: 0, tries: 0, retryNo: 0, dueAtMs: 0 },
+  };
+  const faults: unknown[] = [];
+  const stored: EndpointCondition[] = [];
+  const lanes = createWebhookLanes({
+    clock,
+    lanes: async () => [],
+    next: async () => [delivery],
+    conditionOf: async () => GOOD,
+    send: async () => ({
+      ...{ kind: "made", made: { atMs: clock.nowMs(), status: 410, answer: null, error: null, durationMs: 1 } },
+    }),
+    takePlace: createPlaces(),
+    commit: async (_results, conditions) => {
+      if (faults.length === 0) throw new Error("the store refused it");
+      stored.push(...conditions);
+    },
+    tried: () => undefined,
+    failed: (fault) => faults.push(fault),
+  });
+  const settle = () => new Promise((turn) => setImmediate(turn));
+  lanes.add(delivery);
+  await settle();
+  expect([faults.length, stored]).toEqual([1, []]);
+  clock.skip(5000);
+  await settle();
+  expect(stored).toMatchObject([{ endpointSeq: 7, disabledReason: "The endpoint returned 410 Gone." }]);
+  lanes.stop();
+  clock.stop();
 });

@@ -82,3 +82,24 @@ test("removes an aborted caller from the queue and ignores a second release of a
   await next();
   expect(came).toEqual(["a gave up", "b", "c"]);
 });
+
+test("serves an account that comes later before the further work of accounts that hold all places", async () => {
+  const { came, come, next, settle } = openScene({ places: 16, perAccount: 4, cost: 1 });
+  for (const account of ["a", "b", "c", "d"]) for (let n = 0; n < 20; n++) void come("input", account);
+  await settle();
+  void come("input", "late");
+  for (let n = 0; n < 4; n++) await next();
+  expect(came.slice(16)).toContain("late");
+});
+
+test("work without a place takes places from its account only", async () => {
+  const { line, came, come, settle } = openScene({ places: 2, perAccount: 2, cost: 1 });
+  const over = [line.count({ share: "input", account: "a" }), line.count({ share: "input", account: "a" })];
+  void come("input", "a");
+  for (let n = 0; n < 3; n++) void come("input", "b");
+  await settle();
+  expect([came, line.waiting()]).toEqual([["b", "b"], 2]);
+  for (const end of over) end();
+  await settle();
+  expect(came).toEqual(["b", "b"]);
+});

@@ -102,7 +102,9 @@ test("lists deliveries with their tries in pages, sends one again, and recovers 
   });
   expect((await ok<WebhooksPage>(who, "GET", PATH)).endpoints[0]?.lastFailureAtMs).not.toBeNull();
   scene.receiver.answer(() => new Response("ok"));
-  expect(await ok<object>(who, "POST", `${PATH}/${endpoint.id}/recover`, { sinceMs: 0 })).toEqual({ deliveries: 1 });
+  expect(await ok<object>(who, "POST", `${PATH}/${endpoint.id}/recover`, { sinceMs: 0 })).toEqual({
+    ...{ deliveries: 1, next: null },
+  });
   const delivered = await ended(who, id);
   expect([delivered.state, delivered.nextTryAtMs, delivered.tries.at(-1)?.status]).toEqual(["delivered", null, 200]);
   await ok(who, "POST", `${DELIVERIES}/${id}/redeliver`);
@@ -128,7 +130,7 @@ test("pages of deliveries follow a cursor, and a malformed one is refused", asyn
   const second = await ok<DeliveriesPage>(who, "GET", `${DELIVERIES}?after=${first.next}`);
   expect([...first.deliveries, ...second.deliveries].map(({ id }) => id)).toEqual(ids);
   expect([first.deliveries.length, second.next]).toEqual([25, null]);
-  expect(errorOf(await who.ask("GET", `${DELIVERIES}?after=x`))).toEqual([400, "invalid"]);
+  expect(errorOf(await who.ask("GET", `${DELIVERIES}?after=x`))).toEqual([400, "invalid_request"]);
 });
 
 test("counts test events of the console and of the API against one limit", async () => {

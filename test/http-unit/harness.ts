@@ -240,7 +240,7 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
     inputSchemaOf: (id) => (["down", ...models.entries.map((entry) => entry.id)].includes(id) ? { type: "object" } : undefined),
     files,
     callbacks: createCallbackUrls({ secretHex: "ab".repeat(32), publicUrl: "" }),
-    webhook: null,
+    stripeWebhook: null,
     console: null,
     pages: { console: false, inspector: false },
     onCallback: () => undefined,

@@ -58,6 +58,8 @@ const CONTROL: Readonly<Record<Killer, number>> = {
   asking: 1000,
   "look-up": 1000,
   resuming: 1000,
+  "slow-receivers": 1000,
+  "changing-receivers": 1000,
   deliveries: 30,
   simulation: 20,
   nodes: 10,

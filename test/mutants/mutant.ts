@@ -14,6 +14,8 @@ export type Killer =
   | "asking"
   | "look-up"
   | "resuming"
+  | "slow-receivers"
+  | "changing-receivers"
   | "deliveries"
   | "simulation"
   | "nodes";

@@ -8,6 +8,7 @@ import { machineProperty } from "./machine.ts";
 import { askingProperty } from "./poll.ts";
 import { priceProperty } from "./prices.ts";
 import { checkProperty, type Outcome } from "./property.ts";
+import { changingReceiversProperty, slowReceiversProperty } from "./receivers.ts";
 import { resumingProperty } from "./resume-queue.ts";
 import { wireProperty } from "./wire.ts";
 
@@ -22,6 +23,8 @@ export const PROPERTIES: readonly Named[] = [
   { ...askingProperty, check: (asked) => checkProperty(askingProperty, asked) },
   { ...lookUpProperty, check: (asked) => checkProperty(lookUpProperty, asked) },
   { ...resumingProperty, check: (asked) => checkProperty(resumingProperty, asked) },
+  { ...slowReceiversProperty, check: (asked) => checkProperty(slowReceiversProperty, asked) },
+  { ...changingReceiversProperty, check: (asked) => checkProperty(changingReceiversProperty, asked) },
   { ...priceProperty, check: (asked) => checkProperty(priceProperty, asked) },
   { ...wireProperty, check: (asked) => checkProperty(wireProperty, asked) },
 ];

@@ -1,5 +1,7 @@
 // Delivery of webhooks over real HTTP: events, signatures, retries and hostile receivers.
 import { afterEach, expect, test } from "bun:test";
+import type { Store } from "../../src/store/store.ts";
+import type { Tenant } from "../harness.ts";
 import { openWebhooks, PROMPT, type WebhookScene } from "./fixture.ts";
 import { isVerified, openReceiver } from "./receiver.ts";
 
@@ -140,6 +142,37 @@ test("disables an endpoint that returns 410, logs it, and sends and stores nothi
   expect((await scene.settled()).map(({ state }) => state)).toEqual(["delivered", "failed"]);
 });
 
+test("reports an endpoint once that answers 410 to many concurrent tries", async () => {
+  const judged = Promise.withResolvers<void>();
+  const around = (store: Store): Store => ({
+    ...store,
+    commit: async (mutations) => {
+      // Conditions are stored after all answers have arrived.
+      if (mutations.some((one) => one.mutation === "record-webhook-tries" && one.endpoints.length > 0)) await judged.promise;
+      return await store.commit(mutations);
+    },
+  });
+  scene = await openWebhooks({ around });
+  await scene.endpoint();
+  await scene.generate();
+  await scene.settled();
+  const gone = Promise.withResolvers<void>();
+  scene.receiver.answer(async () => {
+    await gone.promise;
+    return new Response("", { status: 410 });
+  });
+  const before = scene.receiver.received.length;
+  await Promise.all(Array.from({ length: 12 }, () => scene.generate()));
+  await scene.eventually(() => scene.receiver.received.length - before >= 10);
+  gone.resolve();
+  const linesOf = (name: string) => scene.lines.filter(({ event }) => event === name);
+  await scene.eventually(() => linesOf("webhook try failed").length >= 10);
+  judged.resolve();
+  await scene.eventually(() => scene.components.webhooks.load().inFlight === 0);
+  expect((await scene.endpoints())[0]?.enabled).toBe(false);
+  expect(linesOf("webhook endpoint disabled")).toHaveLength(1);
+});
+
 test("does not follow a redirect", async () => {
   scene = await openWebhooks();
   const elsewhere = openReceiver();
@@ -191,18 +224,51 @@ test("records a refused connection as a failed try", async () => {
   expect(made).toMatchObject({ status: null, error: "its server could not be reached" });
 });
 
-test("delays no other account when the receivers of one account hang", async () => {
+/** Accounts with 20 endpoints each: their tries are more than there are places for all receivers. */
+const HOSTILE_ACCOUNTS = 6;
+const withHostile = async (url: string): Promise<Tenant[]> => {
+  const tenants = await Promise.all(Array.from({ length: HOSTILE_ACCOUNTS }, () => scene.newTenant()));
+  for (const tenant of tenants) for (let n = 0; n < 20; n += 1) await scene.endpoint({ url: `${url}/${n}` }, tenant);
+  return tenants;
+};
+const generateAll = async (tenants: readonly Tenant[], times: number): Promise<void> => {
+  for (let n = 0; n < times; n += 1) await Promise.all(tenants.map((tenant) => scene.generate(PROMPT, tenant)));
+};
+
+test("delays no other account when the receivers of many accounts hang", async () => {
   scene = await openWebhooks({ webhooks: { timeoutMs: 60_000 } });
   const slow = openReceiver();
   slow.answer(() => new Promise<Response>(() => undefined));
-  const other = await scene.newTenant();
-  for (let n = 0; n < 20; n += 1) await scene.endpoint({ url: `${slow.url}/${n}` }, other);
+  const hostile = await withHostile(slow.url);
   await scene.endpoint({ events: ["generation.succeeded"] });
-  for (let n = 0; n < 5; n += 1) await scene.generate(PROMPT, other);
+  await generateAll(hostile, 2);
   await scene.generate();
   expect((await scene.settled()).map(({ state }) => state)).toEqual(["delivered"]);
   await slow.stop();
-});
+}, 20_000);
+
+test("delays no other account when receivers that answered late with 200 hang after an idle moment", async () => {
+  scene = await openWebhooks({ webhooks: { timeoutMs: 60_000 } });
+  const slow = openReceiver();
+  const late = Promise.withResolvers<void>();
+  slow.answer(async () => {
+    await late.promise;
+    return new Response("ok");
+  });
+  const hostile = await withHostile(slow.url);
+  await generateAll(hostile, 1);
+  scene.clock.skip(5000);
+  late.resolve();
+  for (const tenant of hostile) expect((await scene.settled(tenant)).every(({ state }) => state === "delivered")).toBe(true);
+  expect(scene.components.webhooks.load()).toEqual({ inFlight: 0, dueSinceMs: null });
+
+  slow.answer(() => new Promise<Response>(() => undefined));
+  await scene.endpoint({ events: ["generation.succeeded"] });
+  await generateAll(hostile, 2);
+  await scene.generate();
+  expect((await scene.settled()).map(({ state }) => state)).toEqual(["delivered"]);
+  await slow.stop();
+}, 20_000);
 
 test("signs events for the address of a submission with the default secret of the account", async () => {
   scene = await openWebhooks();

@@ -1,6 +1,7 @@
 // Webhook endpoints, secrets and deliveries over the API, as openapi.json describes them.
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { JsonObject } from "../../src/domain/types.ts";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { deliveryId, hashApiKey, newApiKey, newDeliveryToken, newId } from "../../src/domain/ids.ts";
+import type { JsonObject, KeyScope } from "../../src/domain/types.ts";
 import { undescribed } from "../api/described.ts";
 import { codeOf, messageOf } from "../api/harness.ts";
 import type { Tenant } from "../harness.ts";
@@ -29,6 +30,11 @@ test.each([
   ["a private address in octal", { url: "https://012.0.0.1:443/" }, "url: its host has no public address"],
   ["the address of cloud metadata", { url: "https://169.254.169.254/" }, "url: its host has no public address"],
   ["a URL that is too long", { url: `https://example.com/${"x".repeat(2048)}` }, "url: must be a text of at most 2048"],
+  [
+    "a URL that is too long when it is percent-encoded",
+    { url: `https://example.com/${"é".repeat(1000)}` },
+    "url: it has more than 2048",
+  ],
   ["a control character", { url: "https://example.com/\u0000" }, "url: contains a control character"],
   ["an unknown event", { url: PUBLIC, events: ["generation.done"] }, "events: must be a list of generation.running"],
   ["no event", { url: PUBLIC, events: [] }, "events: must be a list"],
@@ -61,6 +67,15 @@ test("creates, reads, changes and deletes an endpoint, and returns its secret on
   expect((await ask("PATCH", {})).status).toBe(404);
 });
 
+test("stores the normalized form of a URL", async () => {
+  const tenant = await scene.newTenant();
+  const { id, url } = await scene.endpoint({ url: "HTTPS://bücher.Example.:443/a b/../c?q=ü" }, tenant);
+  expect(url).toBe("https://xn--bcher-kva.example/c?q=%C3%BC");
+  const path = `/v1/webhook_endpoints/${id}`;
+  const changed = await scene.request("PATCH", path, { key: tenant.key, body: { url: "https://EXAMPLE.com" } });
+  expect(changed.body.url).toBe("https://example.com/");
+});
+
 test("returns 404 for endpoints and deliveries of another account, and for malformed ids", async () => {
   const other = await scene.newTenant();
   const { id } = await scene.endpoint({}, other);
@@ -78,24 +93,63 @@ test("returns 404 for endpoints and deliveries of another account, and for malfo
   expect((await scene.request("GET", `/v1/webhook_endpoints/${id}`)).status).toBe(404);
 });
 
-test("returns 403 for a key that only reads, has a spend limit or has a model allowlist", async () => {
-  const atMs = scene.clock.nowMs();
-  const none = { day: null, week: null, month: null };
-  const reading = await scene.newTenant(0, "read");
-  const limited = await scene.newTenant(1000);
-  const restricted = await scene.newTenant(1000);
-  await scene.components.post({ mutation: "set-key", keyId: limited.keyId, limits: { ...none, day: 5 }, atMs });
-  await scene.components.post({ mutation: "set-key", keyId: restricted.keyId, models: ["sim-image-1"], atMs });
-  for (const { key } of [reading, limited, restricted])
-    for (const [method, path] of [
-      ["GET", "/v1/webhook_endpoints"],
-      ["POST", "/v1/webhook_endpoints"],
-      ["GET", "/v1/webhook_secret"],
-      ["GET", "/v1/webhook_deliveries"],
-    ] as const) {
-      const refused = await scene.request(method, path, { key, ...(method === "POST" ? { body: { url: PUBLIC } } : {}) });
-      expect([path, refused.status, codeOf(refused)]).toEqual([path, 403, "generation_not_enabled"]);
+describe("a key", () => {
+  const READS = ["/v1/webhook_endpoints", "/v1/webhook_endpoints/:id", "/v1/webhook_deliveries"];
+  const CHANGES: readonly (readonly [method: string, path: string])[] = [
+    ["POST", "/v1/webhook_endpoints"],
+    ["PATCH", "/v1/webhook_endpoints/:id"],
+    ["DELETE", "/v1/webhook_endpoints/:id"],
+    ["POST", "/v1/webhook_endpoints/:id/rotate_secret"],
+    ["POST", "/v1/webhook_endpoints/:id/test"],
+    ["POST", `/v1/webhook_endpoints/:id/recover?since=${new Date(0).toISOString()}`],
+    ["GET", "/v1/webhook_secret"],
+    ["POST", "/v1/webhook_secret"],
+    ["POST", "/v1/webhook_deliveries/:delivery/redeliver"],
+  ];
+  /** An account with an endpoint and a delivery, and a second key of it. */
+  const withKey = async (scope: KeyScope) => {
+    const tenant = await scene.newTenant();
+    const { id } = await scene.endpoint({}, tenant);
+    const delivery = (await scene.post(`/v1/webhook_endpoints/${id}/test`, undefined, tenant)).body.id;
+    const [key, keyId, atMs] = [newApiKey("test"), newId("key"), scene.clock.nowMs()];
+    const stored = { hash: hashApiKey(key), start: key.slice(0, 12), atMs };
+    await scene.components.post({
+      mutation: "create-key",
+      ...{ id: keyId, accountSeq: tenant.accountSeq, scope, name: "", ...stored },
+    });
+    const ask = async (method: string, path: string) => {
+      const body = method === "GET" || method === "DELETE" ? {} : { body: { url: PUBLIC } };
+      return await scene.request(method, path.replace(":id", id).replace(":delivery", String(delivery)), { key, ...body });
+    };
+    return { keyId, ask };
+  };
+  const forbidden = async ({ ask }: Awaited<ReturnType<typeof withKey>>, requests: typeof CHANGES) => {
+    for (const [method, path] of requests) {
+      const refused = await ask(method, path);
+      expect([method, path, refused.status, codeOf(refused)]).toEqual([method, path, 403, "generation_not_enabled"]);
     }
+  };
+
+  test("that only reads reads endpoints and deliveries, changes nothing, and gets no secret", async () => {
+    const reading = await withKey("read");
+    for (const path of READS) {
+      const { status, text } = await reading.ask("GET", path);
+      expect([path, status]).toEqual([path, 200]);
+      expect(text).not.toContain("whsec_");
+    }
+    await forbidden(reading, CHANGES);
+  });
+
+  test.each(["generate", "read"] as const)("of the scope %s with a spend limit or a model allowlist gets 403", async (scope) => {
+    const all = [...READS.map((path) => ["GET", path] as const), ...CHANGES] as const;
+    const limited = await withKey(scope);
+    const restricted = await withKey(scope);
+    const none = { day: null, week: null, month: null };
+    const set = { mutation: "set-key", atMs: scene.clock.nowMs() } as const;
+    await scene.components.post({ ...set, keyId: limited.keyId, limits: { ...none, day: 5 } });
+    await scene.components.post({ ...set, keyId: restricted.keyId, models: ["sim-image-1"] });
+    for (const one of [limited, restricted]) await forbidden(one, all);
+  });
 });
 
 test("refuses the 21st endpoint of an account with 409", async () => {
@@ -152,8 +206,19 @@ test("lists deliveries in pages by cursor, and refuses a wrong cursor or limit",
   }
   expect(paged).toEqual(all);
   expect(all).toHaveLength(5);
-  for (const query of ["limit=0", "limit=101", "limit=x", "after=whd_x"])
+  for (const query of ["limit=0", "limit=101", "limit=x"])
     expect((await scene.request("GET", `/v1/webhook_deliveries?${query}`)).status).toBe(400);
+  const [newest = ""] = all;
+  const altered = `${newest.slice(0, -1)}${newest.endsWith("0") ? "1" : "0"}`;
+  for (const [key, after] of [
+    [tenant.key, "whd_x"],
+    [tenant.key, altered],
+    [tenant.key, deliveryId(1, newDeliveryToken())],
+    [scene.tenant.key, newest],
+  ] as const) {
+    const refused = await scene.request("GET", `/v1/webhook_deliveries?after=${after}`, { key });
+    expect([refused.status, messageOf(refused)]).toEqual([400, "after: no webhook delivery with this id on the account."]);
+  }
 });
 
 test("limits tests, redeliveries and recoveries to 10 per account and minute", async () => {

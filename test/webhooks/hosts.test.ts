@@ -1,9 +1,14 @@
 // Hosts of webhook endpoints: public https for all, and private ones for the owners that `webhooks.allow` names.
 import { describe, expect, test } from "bun:test";
+import type { PendingDelivery } from "../../src/domain/webhooks.ts";
 import { BadAllowEntry } from "../../src/media/host-allowlist.ts";
 import { readWebhookHosts } from "../../src/webhooks/hosts.ts";
 import { createWebhookService } from "../../src/webhooks/service.ts";
-import { openWebhooks } from "./fixture.ts";
+import { createTargets } from "../../src/webhooks/targets.ts";
+import { messageOf } from "../api/harness.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { testClock } from "../clock.ts";
+import { openWebhooks, PROMPT } from "./fixture.ts";
 import { openReceiver } from "./receiver.ts";
 
 const SETTING = "acc_1@127.0.0.1:9000, hooks.internal,acc_1@10.0.0.5";
@@ -73,8 +78,73 @@ test("an endpoint of an operator may have a private host of the setting, and one
   const { endpoint: ofOperator } = await service.create(operator, { url: receiver.url, ...fields });
   const { endpoint: ofKey } = await service.create(key, { url: "https://example.com/", ...fields });
   await expect(service.update(operator, ofKey.id, { url: receiver.url })).rejects.toThrow("url: ");
-  await expect(service.update(key, ofOperator.id, { url: receiver.url })).rejects.toThrow("url: ");
+  await expect(service.update(key, ofOperator.id, { url: `${receiver.url}/y` })).rejects.toThrow("url: ");
   expect((await service.update(operator, ofOperator.id, { url: `${receiver.url}/x` })).url).toBe(`${receiver.url}/x`);
   await receiver.stop();
   await scene.close();
+});
+
+test("a key that changes the URL of an operator's endpoint takes the hosts of operators away from it", async () => {
+  const scene = await openWebhooks();
+  const allowsFor = readWebhookHosts("hooks.internal", false);
+  const secrets = { current: () => "whsec_x", valid: () => ["whsec_x"] };
+  const { clock, store: reads } = scene;
+  const service = createWebhookService({ clock, reads, post: scene.components.post, secrets, allowsFor });
+  const { accountSeq, accountId } = scene.tenant;
+  const operator = { accountSeq, accountId, keySeq: null };
+  const key = { accountSeq, accountId, keySeq: 1 };
+  const fields = { events: "*", description: "", enabled: true };
+  const { endpoint } = await service.create(operator, { url: "https://hooks.internal/intended", ...fields });
+  const reaches = async () => {
+    const targets = createTargets({ clock, reads, secrets, allowsFor, isAlone: true });
+    const target = await targets.of({ endpointSeq: endpoint.seq, accountSeq, url: null } as PendingDelivery);
+    return typeof target === "object" && target.allows("hooks.internal");
+  };
+  await service.update(key, endpoint.id, { url: "https://hooks.internal/intended", enabled: false });
+  await service.update(key, endpoint.id, { enabled: true });
+  await service.update(operator, endpoint.id, { url: "https://hooks.internal/moved" });
+  expect(await reaches()).toBe(true);
+  await service.update(key, endpoint.id, { url: "https://hooks.internal/admin/delete" });
+  expect(await reaches()).toBe(false);
+  await service.update(operator, endpoint.id, { url: "https://hooks.internal/intended" });
+  expect(await reaches()).toBe(false);
+  await scene.receiver.stop();
+  await scene.close();
+});
+
+test("a replay is answered when its address is not allowed any more, and a malformed address is refused", async () => {
+  const dir = freshDir();
+  const clock = testClock(100);
+  const receiver = openReceiver();
+  let scene = await openWebhooks({ dir, clock }, receiver);
+  const { simulator, tenant } = scene;
+  const submit = (key: string, webhook: string) =>
+    scene.request("POST", "/v1/generations", {
+      key: tenant.key,
+      headers: { "idempotency-key": key, "genrouter-webhook": webhook },
+      body: { model: "sim-image-1", input: { prompt: PROMPT } },
+    });
+  const first = await submit("k", receiver.url);
+  expect(first.status).toBe(202);
+  await scene.until(String(first.body.id));
+  await scene.crash();
+
+  scene = await openWebhooks({ dir, clock, env: { GENROUTER_WEBHOOKS__ALLOW: "" } }, receiver);
+  const replayed = await submit("k", receiver.url);
+  expect([replayed.status, replayed.body.id]).toEqual([200, first.body.id ?? ""]);
+  const other = await submit("other", receiver.url);
+  expect([other.status, messageOf(other)]).toEqual([400, expect.stringContaining("Genrouter-Webhook: only https URLs")]);
+  for (const malformed of ["nonsense", "ftp://example.com/", "https://ada@example.com/"]) {
+    const refused = await submit("k", malformed);
+    expect([malformed, refused.status, messageOf(refused)]).toEqual([
+      malformed,
+      400,
+      expect.stringContaining("Genrouter-Webhook: "),
+    ]);
+  }
+  await scene.close();
+  await simulator.stop();
+  await receiver.stop();
+  clock.stop();
+  dropDirs();
 });

@@ -1,7 +1,9 @@
 // Webhooks across restarts, long outages and clock jumps: no event is lost.
 import { afterEach, expect, test } from "bun:test";
+import { messageOf } from "../api/harness.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { testClock } from "../clock.ts";
+import { failedTry } from "../store/contract/webhooks.ts";
 import { openWebhooks, type WebhookScene } from "./fixture.ts";
 import { openReceiver, type Receiver } from "./receiver.ts";
 
@@ -132,3 +134,49 @@ test("a drain begins no new try, and waits for the tries in flight", async () =>
   ]);
   expect(receiver.received).toHaveLength(1);
 });
+
+test("a recovery sends at most 10,000 deliveries of one endpoint, and continues after the last", async () => {
+  receiver = openReceiver();
+  scene = await openWebhooks({ factor: 0 }, receiver);
+  const { accountSeq, key } = scene.tenant;
+  const [failing, other] = [await scene.endpoint(), await scene.endpoint()];
+  const seqOf = async (id: string) => (await scene.store.webhookEndpoints(accountSeq)).find((row) => row.id === id)?.seq ?? 0;
+  const atMs = scene.clock.nowMs();
+  /** Deliveries that have failed for good. No queue knows them. */
+  const addFailed = async (endpointSeq: number, count: number) => {
+    const send = { mutation: "send-test-webhook", accountSeq, endpointSeq, atMs } as const;
+    const made = await scene.store.commit(Array.from({ length: count }, () => send));
+    const results = made.flatMap((one) =>
+      one.kind === "done" ? [{ ...failedTry(one.seq ?? 0), state: "failed", dueAtMs: null } as const] : [],
+    );
+    await scene.store.commit([{ mutation: "record-webhook-tries", results, endpoints: [] }]);
+  };
+  for (let n = 0; n < 11; n += 1) {
+    await addFailed(await seqOf(failing.id), 1000);
+    await addFailed(await seqOf(other.id), 10);
+  }
+  const recover = (after = "") =>
+    scene.post(`/v1/webhook_endpoints/${failing.id}/recover?since=${new Date(atMs).toISOString()}${after}`);
+  const { body: first } = await recover();
+  expect([first.deliveries, first.has_more]).toEqual([10_000, true]);
+  const { status, body: rest } = await recover(`&after=${first.next}`);
+  expect([status, rest]).toMatchObject([202, { deliveries: 1000, has_more: false, next: null }]);
+  await scene.eventually(
+    async () => (await scene.store.nextWebhooks(await seqOf(failing.id), 1)).length === 0,
+    "the deliveries",
+    30_000,
+  );
+  expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(11_000);
+
+  const foreign = await scene.newTenant();
+  const { id } = await scene.endpoint({}, foreign);
+  const made = await scene.post(`/v1/webhook_endpoints/${id}/test`, undefined, foreign);
+  for (const after of ["whd_x", String(made.body.id)]) {
+    const refused = await scene.request(
+      "POST",
+      `/v1/webhook_endpoints/${failing.id}/recover?since=2026-10-19T12:00:00Z&after=${after}`,
+      { key },
+    );
+    expect([refused.status, messageOf(refused)]).toEqual([400, "after: no webhook delivery with this id on the account."]);
+  }
+}, 60_000);

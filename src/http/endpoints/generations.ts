@@ -64,7 +64,7 @@ type SubmissionDeps = {
   submit: Submit;
   log: Log;
   settings: Pick<Settings, "log">;
-  webhooks: Pick<WebhookService, "addressFault">;
+  webhooks: Pick<WebhookService, "submissionAddress">;
 };
 
 /**

@@ -1,4 +1,4 @@
-// Serves the payment webhook: passes the raw body and its signature to billing.
+// Serves the webhook of Stripe: passes the raw body and its signature to billing.
 
 import { readBody } from "../body.ts";
 import { type Answer, answerJson } from "../response.ts";
@@ -6,7 +6,7 @@ import { type Answer, answerJson } from "../response.ts";
 /** Resolves after the event is committed. `message` is for readers of the payment service's delivery log. */
 export type HandlePaymentEvent = (body: string, signature: string | null) => Promise<{ status: number; message: string }>;
 
-export const webhook =
+export const stripeWebhook =
   (take: HandlePaymentEvent): Answer =>
   async (request, requestId) => {
     const body = new TextDecoder().decode(await readBody(request));

@@ -1,6 +1,6 @@
 // Serves webhook endpoints, their secrets and their deliveries.
 import { refuse } from "../../domain/api-errors.ts";
-import { deliveryId, readDeliveryId } from "../../domain/ids.ts";
+import { deliveryId } from "../../domain/ids.ts";
 import type { JsonObject } from "../../domain/types.ts";
 import type { DeliveryRow, EndpointRow } from "../../store/webhook-reads.ts";
 import type { WebhookService } from "../../webhooks/service.ts";
@@ -58,17 +58,12 @@ const full =
     return work(request, requestId, caller, params);
   };
 
-/** The query of a list. @throws ApiError `invalid_request` */
-const pageOf = (request: Request): { limit: number; afterSeq: number | null } => {
-  const { limit, after } = readQuery(request, ["limit", "after"]);
-  const afterSeq = after === undefined ? null : readDeliveryId(after)?.seq;
-  if (afterSeq === undefined) return refuse("invalid_request", "after: must be the id of a webhook delivery.");
-  return { limit: integerIn("limit", limit, LIST_LIMIT), afterSeq };
+const recoveryOf = (request: Request): { sinceMs: number; after: string | null } => {
+  const { since, after = null } = readQuery(request, ["since", "after"]);
+  const sinceMs =
+    timeIn("since", since) ?? refuse("invalid_request", "since: is required; send a time such as 2026-10-19T12:00:00Z.");
+  return { sinceMs, after };
 };
-
-const sinceOf = (request: Request): number =>
-  timeIn("since", readQuery(request, ["since"]).since) ??
-  refuse("invalid_request", "since: is required; send a time such as 2026-10-19T12:00:00Z.");
 
 export const createEndpoint = (deps: WebhookEndpointsDeps): AuthenticatedHandler =>
   full(async (request, requestId, caller) => {
@@ -119,9 +114,10 @@ export const rotateDefaultSecret = (deps: WebhookEndpointsDeps): AuthenticatedHa
 
 export const listDeliveries = (deps: WebhookEndpointsDeps): AuthenticatedHandler =>
   full(async (request, requestId, caller) => {
-    const { limit, afterSeq } = pageOf(request);
+    const { limit: sent, after = null } = readQuery(request, ["limit", "after"]);
+    const limit = integerIn("limit", sent, LIST_LIMIT);
     // One more than requested shows whether there is a further page.
-    const rows = await deps.webhooks.deliveries(caller, afterSeq, limit + 1);
+    const rows = await deps.webhooks.deliveries(caller, after, limit + 1);
     const data = rows.slice(0, limit).map(deliveryObject);
     const hasMore = rows.length > limit;
     const next = hasMore ? (data.at(-1)?.id ?? null) : null;
@@ -136,9 +132,10 @@ export const redeliver = (deps: WebhookEndpointsDeps): AuthenticatedHandler =>
 
 export const recoverEndpoint = (deps: WebhookEndpointsDeps): AuthenticatedHandler =>
   full(async (request, requestId, caller, params) => {
-    const sinceMs = sinceOf(request);
-    const count = await deps.webhooks.recover(caller, idOf(params), sinceMs);
-    return answer({ object: "webhook_recovery", endpoint: idOf(params), since: iso(sinceMs), deliveries: count }, requestId, 202);
+    const from = recoveryOf(request);
+    const { deliveries, next } = await deps.webhooks.recover(caller, idOf(params), from);
+    const recovered = { endpoint: idOf(params), since: iso(from.sinceMs), deliveries, has_more: next !== null, next };
+    return answer({ object: "webhook_recovery", ...recovered }, requestId, 202);
   });
 
 export const testEndpoint = (deps: WebhookEndpointsDeps): AuthenticatedHandler =>

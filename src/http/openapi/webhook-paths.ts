@@ -45,6 +45,10 @@ const FULL: readonly No[] = [
     when: "The key cannot generate, or has spend limits or a model allowlist.",
   },
 ];
+const READING: readonly No[] = [
+  ...KEYED,
+  { code: "generation_not_enabled", status: 403, when: "The key has spend limits or a model allowlist." },
+];
 const NO_ENDPOINT: No = { code: "not_found", status: 404, when: "No webhook endpoint with this id on the account." };
 const NO_DELIVERY: No = { code: "not_found", status: 404, when: "No webhook delivery with this id on the account." };
 const DISABLED: No = { code: "invalid_request", status: 409, when: "The endpoint is disabled." };
@@ -76,7 +80,7 @@ const endpointPath = (): JsonObject => ({
     parameters: withRequestId("WebhookEndpointId"),
     responses: {
       ...answered(200, "The endpoint, without its secret.", "WebhookEndpoint", ENDPOINT),
-      ...noes(...FULL, NO_ENDPOINT),
+      ...noes(...READING, NO_ENDPOINT),
     },
   }),
   patch: operation("changeWebhookEndpoint", "Change a webhook endpoint", {
@@ -131,7 +135,7 @@ export const webhookPaths = (): JsonObject => ({
         ...answered(200, "The endpoints, without their secrets.", "WebhookEndpointList", {
           ...{ object: "list", data: [ENDPOINT], has_more: false, next: null },
         }),
-        ...noes(...FULL),
+        ...noes(...READING),
       },
     }),
     post: operation("createWebhookEndpoint", "Create a webhook endpoint", {
@@ -161,11 +165,12 @@ export const webhookPaths = (): JsonObject => ({
   "/v1/webhook_endpoints/{id}/recover": {
     post: operation("recoverWebhookEndpoint", "Send undelivered events again", {
       description:
-        "All deliveries of the endpoint since a time that did not succeed are due now. At most 10 recoveries, redeliveries and tests per account and minute.",
-      parameters: withRequestId("WebhookEndpointId", "Since"),
+        "Deliveries of the endpoint since a time whose last try failed are due now, oldest first, at most 10,000 in one call. If `has_more` is true, the same request with `after` continues. At most 10 recoveries, redeliveries and tests per account and minute.",
+      parameters: withRequestId("WebhookEndpointId", "Since", "AfterRecovered"),
       responses: {
         ...answered(202, "The number of deliveries that are due now.", "WebhookRecovery", {
-          ...{ object: "webhook_recovery", endpoint: ENDPOINT_ID, since: "2026-10-19T12:00:00.000Z", deliveries: 12 },
+          ...{ object: "webhook_recovery", endpoint: ENDPOINT_ID, since: "2026-10-19T12:00:00.000Z" },
+          ...{ deliveries: 12, has_more: false, next: null },
         }),
         ...noes(...FULL, NO_ENDPOINT, WRONG_QUERY, DISABLED),
       },
@@ -190,7 +195,7 @@ export const webhookPaths = (): JsonObject => ({
         ...answered(200, "A page of deliveries.", "WebhookDeliveryList", {
           ...{ object: "list", data: [DELIVERY], has_more: false, next: null },
         }),
-        ...noes(...FULL, WRONG_QUERY),
+        ...noes(...READING, WRONG_QUERY),
       },
     }),
   },
@@ -225,6 +230,7 @@ export const webhookParameters = (): JsonObject => ({
   WebhookDeliveryId: parameter("path", "id", "The delivery's id.", { type: "string" }),
   Limit: parameter("query", "limit", "Maximum number of entries.", { type: "integer", minimum: 1, maximum: 100, default: 20 }),
   AfterDelivery: parameter("query", "after", "`next` of the previous page.", { type: "string", minLength: 1 }),
+  AfterRecovered: parameter("query", "after", "`next` of the call before.", { type: "string", minLength: 1 }),
   Since: parameter("query", "since", "Time of the first event.", { type: "string", format: "date-time" }),
 });
 
@@ -265,9 +271,11 @@ export const webhookSchemas = (): JsonObject => ({
       object: { type: "string", const: "webhook_recovery" },
       endpoint: { type: "string" },
       since: { type: "string", format: "date-time" },
-      deliveries: { type: "integer", minimum: 0 },
+      deliveries: { type: "integer", minimum: 0, maximum: 10_000 },
+      has_more: { type: "boolean" },
+      next: { anyOf: [{ type: "string" }, { type: "null" }], description: "Send it as `after` to continue." },
     },
-    required: ["object", "endpoint", "since", "deliveries"],
+    required: ["object", "endpoint", "since", "deliveries", "has_more", "next"],
     additionalProperties: false,
   },
 });

@@ -44,7 +44,8 @@ const INSERT_ENDPOINT = `INSERT INTO webhook_endpoint (id, account_seq, key_seq,
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING seq`;
 const OWN = "id = ?1 AND account_seq = ?2 AND deleted_at_ms IS NULL";
 const UPDATE_ENDPOINT = `UPDATE webhook_endpoint SET url = coalesce(?3, url), events = coalesce(?4, events),
-  description = coalesce(?5, description) WHERE ${OWN}`;
+  description = coalesce(?5, description), key_seq = CASE WHEN ?3 <> url THEN coalesce(CAST(?6 AS bigint), key_seq) ELSE key_seq END
+  WHERE ${OWN}`;
 const ENABLE = `UPDATE webhook_endpoint SET is_enabled = 1, disabled_reason = NULL, failing_since_ms = NULL, last_failure_at_ms = NULL
   WHERE ${OWN}`;
 const DISABLE = `UPDATE webhook_endpoint SET is_enabled = 0 WHERE ${OWN}`;
@@ -72,21 +73,23 @@ const updateDeliveries = ({ elements }: Dialect): string => `UPDATE webhook_deli
     FROM ${elements("CAST(?1 AS text)", "t")}) x
   WHERE d.seq = x.seq AND d.tries = x.before AND d.state = 'pending' AND d.epoch = ?2`;
 const updateConditions = ({ elements }: Dialect): string => `UPDATE webhook_endpoint AS e
-  SET failing_since_ms = x.since, last_failure_at_ms = x.last,
-    disabled_reason = CASE WHEN x.reason IS NULL OR e.is_enabled = 0 THEN e.disabled_reason ELSE x.reason END,
-    is_enabled = CASE WHEN x.reason IS NULL THEN e.is_enabled ELSE 0 END
-  FROM (SELECT ${member("seq", "bigint")} AS seq, ${member("since", "bigint")} AS since, ${member("last", "bigint")} AS last,
-      ${member("reason", "text")} AS reason
+  SET failing_since_ms = x.since, last_failure_at_ms = x.last
+  FROM (SELECT ${member("seq", "bigint")} AS seq, ${member("since", "bigint")} AS since, ${member("last", "bigint")} AS last
     FROM ${elements("CAST(?1 AS text)", "t")}) x
   WHERE e.seq = x.seq AND e.deleted_at_ms IS NULL`;
+/** Changes only an enabled endpoint, so that one of several results and nodes disables it. */
+const DISABLE_FOR = `UPDATE webhook_endpoint SET is_enabled = 0, disabled_reason = ?2
+  WHERE seq = ?1 AND is_enabled = 1 AND deleted_at_ms IS NULL`;
 
 const ENABLED = "SELECT seq FROM webhook_endpoint WHERE is_enabled = 1 AND deleted_at_ms IS NULL";
 const MAKE_DUE = "UPDATE webhook_delivery SET state = 'pending', due_at_ms = ?1, retry_no = 0, epoch = ?2";
 const REQUEUE_ONE = `${MAKE_DUE} WHERE account_seq = ?3 AND seq = ?4 AND (endpoint_seq IS NULL OR endpoint_seq IN (${ENABLED}))`;
-const REQUEUE_MANY = `${MAKE_DUE} WHERE account_seq = ?3 AND seq > ?4 AND seq <= ?5 AND endpoint_seq = ?6
-  AND state IN ('pending', 'failed') AND endpoint_seq IN (${ENABLED})`;
-const END_OF_PAGE = `SELECT max(seq) AS seq FROM
-  (SELECT seq FROM webhook_delivery WHERE account_seq = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3) page`;
+/** The condition of the index `webhook_delivery_unsent`. */
+const UNSENT = "(state = 'failed' OR (state = 'pending' AND retry_no > 0))";
+/** By the endpoint alone, so that the other deliveries of its account are not read. */
+const UNSENT_PAGE = `SELECT seq FROM webhook_delivery WHERE endpoint_seq = ?1 AND seq > ?2 AND ${UNSENT} ORDER BY seq LIMIT ?3`;
+const requeueMany = ({ items, json }: Dialect): string => `${MAKE_DUE}
+  WHERE seq IN (SELECT CAST(j.value AS bigint) FROM ${items(json("CAST(?3 AS text)"), "j")}) AND ${UNSENT}`;
 const END_OF_OLD = "SELECT max(seq) AS seq FROM (SELECT seq FROM webhook_delivery WHERE seq < ?1 ORDER BY seq LIMIT ?2) page";
 const SWEEP_URLS = `DELETE FROM generation_webhook WHERE generation_seq IN (SELECT generation_seq FROM webhook_delivery
   WHERE seq <= ?1 AND endpoint_seq IS NULL AND type <> 'generation.running')`;
@@ -126,9 +129,9 @@ const prepareEndpoints = ({ endpointsChanged }: WebhooksDeps) => {
     return { kind: "done", seq: yield* insert(INSERT_ENDPOINT, ...row) };
   };
   const set = function* (mutation: UpdateWebhookEndpoint): SqlProgram<AdminResult> {
-    const { id, accountSeq, url = null, events = null, description = null, enabled } = mutation;
+    const { id, accountSeq, keySeq, url = null, events = null, description = null, enabled } = mutation;
     endpointsChanged();
-    if ((yield* change(UPDATE_ENDPOINT, id, accountSeq, url, events, description)) === 0) throw missing(id);
+    if ((yield* change(UPDATE_ENDPOINT, id, accountSeq, url, events, description, keySeq)) === 0) throw missing(id);
     if (enabled !== undefined) yield* change(enabled ? ENABLE : DISABLE, id, accountSeq);
     return DONE;
   };
@@ -151,6 +154,7 @@ const prepareEndpoints = ({ endpointsChanged }: WebhooksDeps) => {
 
 const prepareDeliveries = (dialect: Dialect, { epoch, newDeliverySeq, endpointsChanged }: WebhooksDeps) => {
   const [insertAll, updateAll, judgeAll] = [insertTries(dialect), updateDeliveries(dialect), updateConditions(dialect)];
+  const requeueAll = requeueMany(dialect);
 
   const record = function* ({ results, endpoints }: RecordWebhookTries): SqlProgram<AdminResult> {
     const rows = results.map(({ seq, triesBefore, made, state, retryNo, dueAtMs }) => ({
@@ -162,14 +166,19 @@ const prepareDeliveries = (dialect: Dialect, { epoch, newDeliverySeq, endpointsC
     yield* change(updateAll, json, epoch);
     yield* change(insertAll, json);
     if (endpoints.length === 0) return DONE;
-    if (endpoints.some(({ disabledReason }) => disabledReason !== null)) endpointsChanged();
-    const conditions = endpoints.map(
-      ({ endpointSeq: seq, failingSinceMs: since, lastFailureAtMs: last, disabledReason: reason }) => ({
-        ...{ seq, since, last, reason },
-      }),
-    );
+    const conditions = endpoints.map(({ endpointSeq: seq, failingSinceMs: since, lastFailureAtMs: last }) => ({
+      seq,
+      since,
+      last,
+    }));
     yield* change(judgeAll, JSON.stringify(conditions));
-    return DONE;
+    const disabled: number[] = [];
+    for (const { endpointSeq, disabledReason } of endpoints) {
+      if (disabledReason === null) continue;
+      endpointsChanged();
+      if ((yield* change(DISABLE_FOR, endpointSeq, disabledReason)) > 0) disabled.push(endpointSeq);
+    }
+    return disabled.length === 0 ? DONE : { kind: "done", disabled };
   };
   const requeue = function* (mutation: RequeueWebhooks): SqlProgram<AdminResult> {
     const { accountSeq, atMs } = mutation;
@@ -179,9 +188,13 @@ const prepareDeliveries = (dialect: Dialect, { epoch, newDeliverySeq, endpointsC
       return { kind: "done", count: 1 };
     }
     const { endpointSeq, afterSeq, limit } = mutation;
-    const end = (yield* first<{ seq: number | null }>(END_OF_PAGE, accountSeq, afterSeq, limit))?.seq ?? null;
-    if (end === null) return { kind: "done", count: 0 };
-    return { kind: "done", seq: end, count: yield* change(REQUEUE_MANY, atMs, epoch, accountSeq, afterSeq, end, endpointSeq) };
+    if (!(yield* first(`${ENABLED} AND seq = ?1 AND account_seq = ?2`, endpointSeq, accountSeq)))
+      throw new MutationRejected("the endpoint is disabled or deleted");
+    const seqs = (yield* all<{ seq: number }>(UNSENT_PAGE, endpointSeq, afterSeq, limit + 1)).map(({ seq }) => seq);
+    const page = seqs.slice(0, limit);
+    const count = page.length === 0 ? 0 : yield* change(requeueAll, atMs, epoch, JSON.stringify(page));
+    const last = seqs.length > limit ? page.at(-1) : undefined;
+    return { kind: "done", count, ...(last === undefined ? {} : { seq: last }) };
   };
   const sendTest = function* (mutation: SendTestWebhook): SqlProgram<AdminResult> {
     const delivery = testDelivery(mutation, newDeliverySeq(mutation.atMs));

@@ -120,7 +120,7 @@ const outboxPromises = (stage: Stage): void => {
     await store.commit([first, second]);
     const atMs = NOW_MS + 1;
     await store.commit([
-      { mutation: "set-webhook-endpoint", id: first.id, accountSeq: account.seq, enabled: false, atMs },
+      { mutation: "set-webhook-endpoint", id: first.id, accountSeq: account.seq, keySeq: null, enabled: false, atMs },
       { mutation: "delete-webhook-endpoint", id: second.id, accountSeq: account.seq, atMs },
     ]);
     const mutation = await admit(store, account);
@@ -153,6 +153,23 @@ const resultPromises = (stage: Stage): void => {
     expect(await types(store, account)).toHaveLength(1);
   });
 
+  test("reports an endpoint as disabled once, by the result that disabled it", async () => {
+    const { store, account } = stage;
+    const endpointSeq = await openEndpoint(store, account);
+    const healthy = { endpointSeq, failingSinceMs: null, lastFailureAtMs: null, disabledReason: null };
+    const gone = { ...healthy, failingSinceMs: NOW_MS, lastFailureAtMs: NOW_MS, disabledReason: "gone" };
+    expect(await record(store, [], [healthy])).toEqual({ kind: "done" });
+    expect(await record(store, [], [gone])).toEqual({ kind: "done", disabled: [endpointSeq] });
+    expect(await record(store, [], [{ ...gone, disabledReason: "gone again" }])).toEqual({ kind: "done" });
+    expect(await store.webhookEndpoint(endpointSeq)).toMatchObject({ enabled: false, disabledReason: "gone" });
+    const { id = "" } = (await store.webhookEndpoint(endpointSeq)) ?? {};
+    const change = { mutation: "set-webhook-endpoint", id, accountSeq: account.seq, keySeq: null, atMs: NOW_MS } as const;
+    await store.commit([{ ...change, enabled: false }]);
+    expect(await record(store, [], [gone])).toEqual({ kind: "done" });
+    await store.commit([{ ...change, enabled: true }]);
+    expect(await record(store, [], [gone])).toEqual({ kind: "done", disabled: [endpointSeq] });
+  });
+
   test("makes deliveries due again that did not succeed, one or those since a time", async () => {
     const { store, account } = stage;
     const endpointSeq = await openEndpoint(store, account);
@@ -165,13 +182,9 @@ const resultPromises = (stage: Stage): void => {
     );
     expect(await store.webhookLanes()).toEqual([]);
     const requeue = { mutation: "requeue-webhooks", accountSeq: account.seq, atMs: NOW_MS + 99 } as const;
-    expect(await commitOne(store, { ...requeue, endpointSeq, afterSeq: 0, limit: 2 })).toEqual({
-      ...{ kind: "done", count: 1, seq: seqs[1] ?? 0 },
-    });
-    expect(await commitOne(store, { ...requeue, endpointSeq, afterSeq: seqs[2] ?? 0, limit: 2 })).toEqual({
-      kind: "done",
-      count: 0,
-    });
+    const many = { ...requeue, endpointSeq, limit: 1 } as const;
+    expect(await commitOne(store, { ...many, afterSeq: 0 })).toEqual({ kind: "done", count: 1, seq: seqs[1] ?? 0 });
+    expect(await commitOne(store, { ...many, afterSeq: seqs[2] ?? 0 })).toEqual({ kind: "done", count: 0 });
     await store.commit([{ ...requeue, endpointSeq, deliverySeq: seqs[0] ?? 0 }]);
     expect(await store.nextWebhooks(endpointSeq, 10)).toMatchObject([
       { seq: seqs[0], tries: 1, retryNo: 0, dueAtMs: NOW_MS + 99 },
@@ -180,6 +193,33 @@ const resultPromises = (stage: Stage): void => {
     expect((await commitOne(store, { ...requeue, accountSeq: 999, endpointSeq, deliverySeq: seqs[0] ?? 0 })).kind).toBe(
       "refused",
     );
+  });
+
+  test("makes failed and waiting deliveries of one endpoint due, each page once, and no other", async () => {
+    const { store, account } = stage;
+    const endpointSeq = await openEndpoint(store, account);
+    const other = await openEndpoint(store, account);
+    for (let n = 0; n < 5; n += 1) await store.commit([startedMutation(await admit(store, account))]);
+    const seqs = (await store.nextWebhooks(endpointSeq, 10)).map(({ seq }) => seq);
+    const foreign = (await store.nextWebhooks(other, 10)).map(({ seq }) => failedTry(seq));
+    const [failed = 0, waiting = 0, gone = 0, delivered = 0, fresh = 0] = seqs;
+    await record(store, [
+      { ...failedTry(failed), state: "failed", dueAtMs: null },
+      failedTry(waiting),
+      { ...failedTry(gone), state: "failed", retryNo: 0, dueAtMs: null },
+      { ...failedTry(delivered), state: "delivered", dueAtMs: null },
+      ...foreign,
+    ]);
+    const atMs = NOW_MS + 99;
+    const page = { mutation: "requeue-webhooks", accountSeq: account.seq, endpointSeq, limit: 2, atMs } as const;
+    const first = await commitOne(store, { ...page, afterSeq: 0 });
+    expect(first).toEqual({ kind: "done", count: 2, seq: waiting });
+    expect(await commitOne(store, { ...page, afterSeq: waiting })).toEqual({ kind: "done", count: 1 });
+    expect(await commitOne(store, { ...page, afterSeq: 0 })).toEqual({ kind: "done", count: 0 });
+    const due = (await store.nextWebhooks(endpointSeq, 10)).map(({ seq, dueAtMs }) => [seq, dueAtMs - NOW_MS]);
+    expect(due.filter(([seq]) => seq !== fresh)).toEqual([failed, waiting, gone].map((seq) => [seq, 99]));
+    expect((await store.nextWebhooks(other, 10)).every(({ dueAtMs }) => dueAtMs === NOW_MS + 10_000)).toBe(true);
+    expect((await commitOne(store, { ...page, accountSeq: 999, afterSeq: 0 })).kind).toBe("refused");
   });
 
   test("adds a test event for one endpoint", async () => {
@@ -221,6 +261,23 @@ const endpointPromises = (stage: Stage): void => {
     expect((await commitOne(store, endpointMutation(account))).kind).toBe("done");
   });
 
+  test("makes a key that changes the URL the creator of an endpoint, and leaves it to an operator otherwise", async () => {
+    const { store, account } = stage;
+    const { keySeq } = account;
+    const made = endpointMutation(account, { keySeq: null });
+    await store.commit([made]);
+    const set = { mutation: "set-webhook-endpoint", id: made.id, accountSeq: account.seq, atMs: NOW_MS } as const;
+    const creator = async () => (await store.webhookEndpoints(account.seq))[0]?.keySeq;
+    await store.commit([{ ...set, keySeq, url: made.url, events: "generation.failed", enabled: false }]);
+    expect(await creator()).toBe(null);
+    await store.commit([{ ...set, keySeq: null, url: "https://example.com/operator" }]);
+    expect(await creator()).toBe(null);
+    await store.commit([{ ...set, keySeq, url: "https://example.com/account" }]);
+    expect(await creator()).toBe(keySeq);
+    await store.commit([{ ...set, keySeq: null, url: made.url }]);
+    expect(await creator()).toBe(keySeq);
+  });
+
   test("rotates the secret of an endpoint and of an account, and rejects an endpoint of another account", async () => {
     const { store, account } = stage;
     const other = await openAccount(store, 0);
@@ -238,7 +295,7 @@ const endpointPromises = (stage: Stage): void => {
     });
     const foreign = await store.commit([
       { ...rotate, accountSeq: other.seq, endpointId: endpoint.id },
-      { mutation: "set-webhook-endpoint", id: endpoint.id, accountSeq: other.seq, enabled: false, atMs: NOW_MS },
+      { mutation: "set-webhook-endpoint", id: endpoint.id, accountSeq: other.seq, keySeq: null, enabled: false, atMs: NOW_MS },
       { mutation: "delete-webhook-endpoint", id: endpoint.id, accountSeq: other.seq, atMs: NOW_MS },
     ]);
     expect(foreign.map(({ kind }) => kind)).toEqual(["refused", "refused", "refused"]);

@@ -24,7 +24,9 @@ const TryItem = ({ of }: { of: Try }): VNode => (
   <li>
     {timeText(of.atMs)}: {resultOf(of)}, {waited(of.durationMs)}
     {of.answer !== null && of.answer !== "" && <pre class="answer">{of.answer}</pre>}
-    {of.answer === null && of.status !== null && <span class="muted"> (the response of a private host is not stored)</span>}
+    {of.answer === null && of.status !== null && (
+      <span class="muted"> (no response is stored: the host is private, or the generation was deleted)</span>
+    )}
   </li>
 );
 

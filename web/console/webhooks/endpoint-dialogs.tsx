@@ -103,8 +103,11 @@ const Recover = ({ of, account, close, done }: Props & { of: EndpointDto }): VNo
   const send = () => {
     const sinceMs = new Date(since).getTime();
     if (Number.isNaN(sinceMs)) return Promise.reject(new Error("Choose a day and a time."));
-    return call<RecoveryDto>("POST", `${WEBHOOKS}/${of.id}/recover${queryOf({ account })}`, { sinceMs }).then(({ deliveries }) =>
-      done(deliveries === 1 ? "1 delivery is sent again." : `${deliveries} deliveries are sent again.`),
+    return call<RecoveryDto>("POST", `${WEBHOOKS}/${of.id}/recover${queryOf({ account })}`, { sinceMs }).then(
+      ({ deliveries, next }) => {
+        const sent = deliveries === 1 ? "1 delivery is sent again." : `${deliveries} deliveries are sent again.`;
+        done(next === null ? sent : `${sent} More are left; send failed deliveries again to continue.`);
+      },
     );
   };
   return (

@@ -49,7 +49,7 @@ const EndpointCard = ({ of, act, run, test, flip }: CardProps): VNode => {
       </header>
       {of.description !== "" && <p class="muted">{of.description}</p>}
       {!of.enabled && (
-        <p>{of.disabledReason === null ? "The account disabled it." : `The service disabled it: ${of.disabledReason}.`}</p>
+        <p>{of.disabledReason === null ? "The account disabled it." : `The service disabled it: ${of.disabledReason}`}</p>
       )}
       <dl>
         {factsOf(of).map(([name, value]) => (
@@ -84,8 +84,8 @@ const Head = (of: { name: string; act: ((action: WebhookAction) => void) | null 
   return (
     <div class="page-head">
       <p>
-        An endpoint receives signed events of {of.name}: generations that run and end, and paid purchases. The default secret
-        signs events for addresses that a submission names.
+        An endpoint receives signed events of {of.name}: generations that run and end, paid purchases, and low balances. The
+        default secret signs events for addresses that a submission names.
       </p>
       {act && (
         <div class="row-actions">
