@@ -49,8 +49,8 @@ export const checkFiles = async (
 ): Promise<Check & { files: number }> => {
   const faults: string[] = [];
   let files = 0;
-  const wanted = stored.flatMap(({ id, account, status, output }) =>
-    status === "succeeded" ? (output?.files ?? []).map((file) => ({ id, account, file })) : [],
+  const wanted = stored.flatMap(({ id, account, status, output, erasedAtMs }) =>
+    status === "succeeded" && erasedAtMs === null ? (output?.files ?? []).map((file) => ({ id, account, file })) : [],
   );
   await inParallel(wanted, async ({ id, account, file: { n, sha256, bytes } }) => {
     const url = urls[files % urls.length] ?? "";
