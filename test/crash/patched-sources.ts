@@ -2,8 +2,9 @@
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { entry, type Genrouter } from "../../src/torture/crash/processes.ts";
-import { type Patch, ROOT } from "../mutants/mutant.ts";
+import type { Patch } from "../mutants/mutant.ts";
 
+const ROOT = join(import.meta.dir, "../..");
 /** What `genrouter serve` imports. */
 const COPIED = ["src", "actors", "catalogue", "client/src", "web", "deploy", "docs/guides", "package.json", "tsconfig.json"];
 const LINKED = ["node_modules", "openapi.json"];

@@ -39,7 +39,7 @@ export const WEBHOOK_CONTROLS: readonly WebhookControl[] = [
   {
     name: "the results of tries are stored only for deliveries of this opening",
     finds: "a delivery that was accepted leaves the outbox",
-    patches: [{ file: "src/store/sqlite/sql-program.ts", find: '() => "true",', put: "(epoch) => `d.epoch = ${epoch}`," }],
+    patches: [{ file: "src/store/sqlite/sql-program.ts", find: '() => "true",', put: "(epoch) => 'd.epoch = ' + epoch," }],
   },
   {
     name: "the writing thread answers before it commits",

@@ -50,7 +50,7 @@ const openDeliveries = ({ targets, received }: WebhookEvidence, stored: readonly
   return { open, untried: open.filter((due) => !arrived.has(nameOfDue(due))) };
 };
 
-/** Makes the deliveries of all endpoints due at once, whose retries may be minutes away. */
+/** Makes the deliveries of all endpoints due at once, whose retries may be due in minutes. */
 const recover = async (url: string, tenants: readonly Tenant[], { endpoints }: WebhookTargets): Promise<void> => {
   const since = new Date(Date.now() - DAY_MS).toISOString();
   for (const { id, account } of endpoints) {

@@ -23,7 +23,7 @@ export const WEBHOOK_SETTINGS = { GENROUTER_WEBHOOKS__ALLOW: "127.0.0.1" };
 export const ownPathOf = (account: number, key: string): string | undefined =>
   Number(Bun.hash(key) % 10n) < OWN_TENTHS ? `/own/${account}/${key}` : undefined;
 
-/** The secret that signs the requests to a path; undefined for a path that nobody subscribed. */
+/** The secret that signs the requests to a path; undefined for a path without a subscription. */
 export const secretOf = ({ endpoints, secrets }: WebhookTargets, path: string): string | undefined => {
   const account = /^\/own\/(\d+)\//.exec(path)?.[1];
   return account === undefined ? endpoints.find((one) => one.path === path)?.secret : secrets[Number(account)];
