@@ -20,6 +20,8 @@ const EXPIRED_MS = 2 * DAY_MS;
 /** Uploaded files are kept for seven days. */
 const RETAINED_MS = 8 * DAY_MS;
 const PAGE = 1000;
+/** Lists files that have expired, too, as long as they are not deleted. */
+const ALSO_EXPIRED = 0;
 /** A lease for a stopped clock: the node does not renew its lease then. */
 const LEASE_MS = 3_600_000;
 
@@ -122,7 +124,7 @@ const judgeStorage = async (name: string, harness: Harness, world: UploadWorld, 
   for (const { accountSeq } of tenants) {
     const blobs = new Map<string, number>();
     for (let beforeSeq: number | null = null; ; ) {
-      const page = await harness.store.uploadedFiles(accountSeq, beforeSeq, PAGE);
+      const page = await harness.store.uploadedFiles(accountSeq, beforeSeq, ALSO_EXPIRED, PAGE);
       for (const { blobId, bytes } of page) blobs.set(blobId, bytes);
       files += page.length;
       const last = page.at(-1);
