@@ -1,6 +1,7 @@
 // Judges a world of uploads after the last kill: acknowledged files are whole, a sweep leaves no bytes without a file, no credits moved.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { StorageUnavailable } from "../../src/files/port.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import type { Check } from "../../src/torture/crash/audit.ts";
 import { inParallel } from "../../src/torture/crash/quiesce.ts";
@@ -14,6 +15,9 @@ import type { Upload, UploadLine } from "./upload-log.ts";
 export type Evidence = { lines: readonly UploadLine[]; uploads: readonly Upload[]; seed: number };
 type Judged = Check & { figures?: Record<string, number> };
 
+const MINUTE_MS = 60_000;
+/** Sweeps until one works. */
+const SWEEPS = 10;
 const DAY_MS = 86_400_000;
 /** Resumable uploads expire after a day; what is left of them is forgotten one day later. */
 const EXPIRED_MS = 2 * DAY_MS;
@@ -163,7 +167,14 @@ const judgeCredits = async ({ store }: Harness, { tenants }: UploadWorld): Promi
 const passTime = async ({ clock, components }: Harness, { setAhead }: UploadWorld, aheadMs: number): Promise<void> => {
   clock.skip(Date.now() + aheadMs - clock.nowMs());
   await setAhead(aheadMs);
-  await components.sweep();
+  // The bucket server answers some concurrent deletions with 500. A later sweep repeats them.
+  for (let tries = 1; ; tries += 1)
+    try {
+      return await components.sweep();
+    } catch (fault) {
+      if (!(fault instanceof StorageUnavailable) || tries === SWEEPS) throw fault;
+      clock.skip(MINUTE_MS);
+    }
 };
 
 export const judgeUploads = async (
