@@ -45,12 +45,25 @@ const LONG: readonly Long[] = [
   {
     ...{
       name: "cluster",
-      folders: ["src/torture/crash", "test/cluster", "test/postgres"],
+      folders: ["src/torture/crash", "test/cluster", "test/crash", "test/postgres"],
       unit: "cycles",
       total: 1_000,
       part: 50,
     },
     words: (count, seed) => ["test/cluster/main.ts", "--cycles", String(count), "--seed", String(seed)],
+  },
+  {
+    ...{
+      name: "uploads",
+      folders: ["src/torture/crash", "test/uploads", "test/api", "test/cluster", "test/crash", "test/postgres"],
+      unit: "uploads",
+      total: 10_000,
+      part: 2_000,
+    },
+    words: (count, seed) => [
+      "test/uploads/main.ts",
+      ...["--only", "disk,bucket,shared", "--uploads", String(count), "--seed", String(seed)],
+    ],
   },
   {
     ...{

@@ -129,12 +129,16 @@ export class Lane {
     });
   }
 
-  /** Adds a delivery that was committed just now. */
+  /** Adds a delivery that was committed just now. The store may have returned it already, before this process knew of its commit. */
   add(delivery: PendingDelivery): void {
-    if (this.isHeld) return;
+    if (this.isHeld || this.isKnown(delivery)) return;
     if (this.hasMore || this.buffer.length >= PAGE) this.hasMore = true;
     else this.buffer.push(delivery);
     this.pump();
+  }
+
+  private isKnown({ seq }: PendingDelivery): boolean {
+    return this.inFlight.has(seq) || this.buffer.some((one) => one.seq === seq);
   }
 
   /** Reads the queue again after a change of deliveries or of the endpoint. */

@@ -1,9 +1,13 @@
 // Webhooks: endpoints of accounts, and the delivery of events after their commit.
 import type { GenerationRecord } from "../domain/types.ts";
 import { extensionOf } from "../files/serve.ts";
+import type { RecordCache } from "../generations/record-cache.ts";
 import { resourceJson } from "../http/resource.ts";
+import type { StoreReads } from "../store/store.ts";
 import { createWebhookDelivery, type WebhookDelivery } from "../webhooks/delivery.ts";
 import { readWebhookHosts } from "../webhooks/hosts.ts";
+import { isBehind } from "../webhooks/payload.ts";
+import type { SendDeps } from "../webhooks/send.ts";
 import { createWebhookService, type WebhookService } from "../webhooks/service.ts";
 import { createTargets } from "../webhooks/targets.ts";
 import type { ComponentList } from "./component-list.ts";
@@ -25,6 +29,21 @@ export const createResourceOf =
   (record: GenerationRecord): string =>
     resourceJson(record, (id, n, mime) => links.sign(id, n, extensionOf(mime)));
 
+/**
+ * Creates the function that finds the record of a delivery. A delivery can be read from the store before this process handles the
+ * commit that added it. The cached record is then older than the event, and it is dropped so that polls show the event, too.
+ */
+const createRecordOf =
+  (records: Pick<RecordCache, "newest" | "drop">, reads: Pick<StoreReads, "generationBySeq">): SendDeps["recordOf"] =>
+  async (delivery) => {
+    const { generationSeq: seq } = delivery;
+    if (seq === null) return undefined;
+    const known = records.newest(seq);
+    if (known && !isBehind(delivery, known)) return known;
+    if (known) records.drop(seq);
+    return await reads.generationBySeq(seq);
+  };
+
 /** Maximum time of a try in milliseconds. */
 const TRY_MS = 10_000;
 
@@ -39,7 +58,7 @@ export const createWebhookComponent = (
   const targets = createTargets({ reads: store, clock, secrets, allowsFor, isAlone: store.node === null });
   const webhooks = createWebhookDelivery({
     ...{ clock, log, reads: store, post, targets, node: store.node },
-    recordOf: async (seq) => engine.records.newest(seq) ?? (await store.generationBySeq(seq)),
+    recordOf: createRecordOf(engine.records, store),
     resourceOf: createResourceOf(links),
     endpointDisabled: notifications.endpointDisabled,
     timeoutMs: deps.webhooks?.timeoutMs ?? TRY_MS,

@@ -26,6 +26,10 @@ export const isOutdated = ({ type }: PendingDelivery, { status }: GenerationReco
   (status === "succeeded" || status === "failed") &&
   isSubscribed(events, `generation.${status}`);
 
+/** Whether a record is older than an event of its generation. */
+export const isBehind = ({ type }: PendingDelivery, { status, completedAtMs }: GenerationRecord): boolean =>
+  type === "generation.running" ? status === "queued" : completedAtMs === null;
+
 /** The generation at the time of the event. An ended generation is the one that a poll returns. */
 export const recordAt = ({ type }: PendingDelivery, record: GenerationRecord): GenerationRecord =>
   type !== "generation.running"

@@ -16,8 +16,8 @@ export type SendDeps = {
   clock: Pick<Clock, "nowMs">;
   /** `deleted` and `disabled`: the endpoint gets nothing. */
   targetOf: (delivery: PendingDelivery) => Promise<Target | "deleted" | "disabled">;
-  /** The present record of a generation. */
-  recordOf: (generationSeq: number) => Promise<GenerationRecord | undefined>;
+  /** The record of the event's generation, at or after the event; undefined if there is none. */
+  recordOf: (delivery: PendingDelivery) => Promise<GenerationRecord | undefined>;
   /** The JSON of a generation, as a poll shows it. */
   resourceOf: (record: GenerationRecord) => string;
   /** Maximum time of a try in milliseconds, its response included. */
@@ -80,7 +80,7 @@ export const createSend = (deps: SendDeps) => {
     if (target === "deleted") return { kind: "dropped" };
     if (target === "disabled") return { kind: "held" };
     const { generationSeq } = delivery;
-    const record = generationSeq === null ? undefined : await deps.recordOf(generationSeq);
+    const record = await deps.recordOf(delivery);
     if (generationSeq !== null && record === undefined) throw new Error(`there is no generation ${generationSeq}`);
     if (record && isOutdated(delivery, record, target.events)) return { kind: "dropped" };
     const made = await tryOnce(delivery, target, record, stop);

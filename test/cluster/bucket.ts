@@ -10,17 +10,25 @@ const BUCKET = "results";
 /** The server is a program for Node. */
 const SERVER = `
 const S3rver = require("s3rver");
-const [port, directory] = process.argv.slice(1);
+const [port, directory, aheadMs] = process.argv.slice(1);
+const Machine = Date;
+globalThis.Date = class extends Machine {
+  constructor(...parts) {
+    if (parts.length === 0) super(Machine.now() + Number(aheadMs));
+    else super(...parts);
+  }
+  static now() { return Machine.now() + Number(aheadMs); }
+};
 new S3rver({ port: Number(port), directory, silent: true, configureBuckets: [{ name: "${BUCKET}" }] })
   .run().then(() => console.log("listening"));`;
 
 export type BucketServer = { child: Child; port: number; settings(prefix: string): Record<string, string> };
 
-/** @param at The port; absent: a free one. */
-export const startBucket = async (dir: string, at?: number): Promise<BucketServer> => {
+/** @param at The port; absent: a free one. @param aheadMs How far its clock is ahead; a request of another time is refused. */
+export const startBucket = async (dir: string, at?: number, aheadMs = 0): Promise<BucketServer> => {
   mkdirSync(dir, { recursive: true });
   const port = at ?? (await freePort());
-  const child = start(["node", "-e", SERVER, String(port), dir]);
+  const child = start(["node", "-e", SERVER, String(port), dir, String(aheadMs)]);
   await child.hears(/listening/);
   return {
     ...{ child, port },
@@ -49,8 +57,8 @@ export const checkFiles = async (
 ): Promise<Check & { files: number }> => {
   const faults: string[] = [];
   let files = 0;
-  const wanted = stored.flatMap(({ id, account, status, output }) =>
-    status === "succeeded" ? (output?.files ?? []).map((file) => ({ id, account, file })) : [],
+  const wanted = stored.flatMap(({ id, account, status, output, erasedAtMs }) =>
+    status === "succeeded" && erasedAtMs === null ? (output?.files ?? []).map((file) => ({ id, account, file })) : [],
   );
   await inParallel(wanted, async ({ id, account, file: { n, sha256, bytes } }) => {
     const url = urls[files % urls.length] ?? "";

@@ -1,9 +1,12 @@
-// Control of the cluster program: nodes without fencing. If the audits do not find their damage, they prove nothing.
+// Controls of the cluster program: nodes without fencing, and nodes that forget webhooks. If the audits do not find their damage, they
+// prove nothing.
 import { join } from "node:path";
 import { startClient, startTroubled } from "../../src/torture/crash/load.ts";
 import type { End } from "../../src/torture/crash/merge-reports.ts";
 import { entry } from "../../src/torture/crash/processes.ts";
-import { openWorld, type RoundPlan } from "./round.ts";
+import { patchedSources } from "../crash/patched-sources.ts";
+import { UNREAD_QUEUE } from "../crash/webhook-control.ts";
+import { openWorld, playRound, type RoundPlan } from "./round.ts";
 
 /** How often a node is paused past its lease and continues as if nothing had happened; one or two turns are enough. */
 const TURNS = 6;
@@ -12,6 +15,22 @@ const STILL_MS = 300;
 const AWAKE_MS = 1500;
 const LOOK_MS = 30;
 const ENDED_WITHIN_MS = 30_000;
+
+/** Faults of the control of webhooks: kills of nodes whose deliveries another node has to take over. */
+const CYCLES = 5;
+
+/** Nodes that do not read the deliveries of ended nodes. */
+export const playWebhookControl = async (plan: RoundPlan): Promise<End> => {
+  const { finds, name, patches } = UNREAD_QUEUE;
+  const genrouter = patchedSources(join(plan.dir, "sources"), patches);
+  const { checks } = await playRound({ ...plan, genrouter, cycles: CYCLES });
+  const found = checks.find((check) => check.name === finds)?.faults.length ?? 0;
+  const check = `if ${name}, the audit finds it: ${found} faults`;
+  return {
+    checks: [{ name: check, faults: found > 0 ? [] : [`no fault of "${finds}"`] }],
+    figures: { controlUnsent: found },
+  };
+};
 
 export const playControl = async (plan: RoundPlan): Promise<End> => {
   const { genrouter, dir, server } = plan;

@@ -1,14 +1,14 @@
 // The cluster program: `npm run cluster -- [--cycles N] [--seed N] [--record FILE] [--sources]`; ends with `N passed, N failed`.
 import { join } from "node:path";
 import type { Check } from "../../src/torture/crash/audit.ts";
-import type { End } from "../../src/torture/crash/merge-reports.ts";
+import { type End, mergeEnds } from "../../src/torture/crash/merge-reports.ts";
 import { FROM_SOURCES, type Genrouter, killAll } from "../../src/torture/crash/processes.ts";
 import { builtBinary } from "../built.ts";
 import { readFlags, refuse, wholeOf } from "../flags.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import { endScratch, killAtTheEnd, makeScratch } from "../scratch.ts";
 import { startBucket } from "./bucket.ts";
-import { playControl } from "./control.ts";
+import { playControl, playWebhookControl } from "./control.ts";
 import { openClusterServer } from "./database.ts";
 import { openRecord, seedOf } from "./record.ts";
 import { playRound, type RoundPlan } from "./round.ts";
@@ -17,8 +17,9 @@ const HELP = `Usage: npm run cluster -- [--cycles N] [--seed N] [--record FILE] 
 
 Runs three nodes on one PostgreSQL database and one bucket, with a lease of two seconds, under load: nodes are killed, paused
 past their leases, disconnected and drained; the database crashes. An audit follows each round of at most 50 cycles: nothing
-acknowledged is lost, nothing is submitted twice, and an ended node writes nothing. Then the control runs nodes without
-fencing, whose damage the audit must find.
+acknowledged is lost, nothing is submitted twice, and an ended node writes nothing. The log of a webhook receiver
+is compared with the database. Then the controls run nodes without fencing, and nodes that do not take over webhook
+deliveries, whose damage the audits must find.
   --cycles N     faults (default 20), in rounds of at most 50
   --seed N       seed of loads and faults (default: a new one each time, printed)
   --record FILE  file that gets a line for each finished round; a run with the same file continues the last run until
@@ -126,9 +127,13 @@ if (record.cycles() >= CYCLES_OF_ROUND)
     faults: WORK.filter((name) => !figures[name]).map((name) => `no ${name}`),
   });
 let control: End = { checks: [], figures: {} };
-// The control is skipped after a fault, so that its output does not hide the first finding.
+// The controls are skipped after a fault, so that their output does not hide the first finding.
 if (flags.only !== "rounds" && failed === 0) {
-  control = await attempt({ name: "control", cycles: 0, seed: record.base, say }, playControl);
+  const quiet = { cycles: 0, seed: record.base, say: () => {} };
+  control = mergeEnds([
+    await attempt({ ...quiet, name: "control" }, playControl),
+    await attempt({ ...quiet, name: "webhook_control" }, playWebhookControl),
+  ]);
   for (const check of control.checks) judge(check);
 }
 killAll();

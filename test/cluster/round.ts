@@ -10,8 +10,10 @@ import { startClient, startTroubled, TENANTS } from "../../src/torture/crash/loa
 import { type End, figuresOf } from "../../src/torture/crash/merge-reports.ts";
 import { freePort, type Genrouter } from "../../src/torture/crash/processes.ts";
 import { createProviderLog } from "../../src/torture/crash/provider-log.ts";
-import { quiesce, showAll } from "../../src/torture/crash/quiesce.ts";
+import { checkDeletedFiles, quiesce, showAll } from "../../src/torture/crash/quiesce.ts";
 import type { Stored } from "../../src/torture/crash/read-store.ts";
+import { startWebhooks } from "../../src/torture/crash/webhook-run.ts";
+import { WEBHOOK_SETTINGS } from "../../src/torture/crash/webhook-targets.ts";
 import { openProxy } from "../postgres/proxy.ts";
 import { judgeAtOnce } from "./at-once.ts";
 import { type BucketServer, checkFiles } from "./bucket.ts";
@@ -58,6 +60,7 @@ const settingsOf = ({ bucket, name, dir }: RoundPlan): Record<string, string> =>
   GENROUTER_STORE__LEASE_S: String(LEASE_S),
   GENROUTER_STORE__READ_CONNECTIONS: "3",
   GENROUTER_LIMITS__IN_PROGRESS: "200",
+  ...WEBHOOK_SETTINGS,
   ...bucket.settings(`${name}/`),
 });
 
@@ -213,7 +216,10 @@ export const playRound = async (plan: RoundPlan): Promise<End> => {
     simulator: await startTroubled(genrouter, simulatorPlace),
   };
   await Promise.all(nodes.map((node) => node.begin()));
-  const load = await startClient(genrouter, join(dir, "client.json"), client);
+  const [url = ""] = client.urls;
+  const webhooks = await startWebhooks({ genrouter, dir, database: books, tenants, seed: plan.seed, url });
+  const clientPlan: ClientPlan = { ...client, receiverUrl: webhooks.receiverUrl, isEnding: true };
+  const load = await startClient(genrouter, join(dir, "client.json"), clientPlan);
   const harm = openHarms(scene, harmed);
   let cycles = 0;
   while (cycles < plan.cycles && world.broken() === undefined) {
@@ -240,13 +246,18 @@ export const playRound = async (plan: RoundPlan): Promise<End> => {
     const unlike = others.flatMap((shown) =>
       stored.filter(({ id }) => JSON.stringify(shown.get(id)) !== JSON.stringify(first?.get(id))).map(({ id }) => id),
     );
-    return [kept, { name: "every node returns the same resources", faults: unlike }];
+    const settled = await webhooks.settle(urls[0] ?? "", stored);
+    const deleted = await checkDeletedFiles(urls[0] ?? "", client.keys, stored);
+    return [kept, { name: "every node returns the same resources", faults: unlike }, ...settled, deleted];
   };
   const [one, ...more] = world.places;
   if (!one) throw new Error("a cluster has a node");
-  const peace = await quiesce({ genrouter, places: [one, ...more], database: books, simulatorPlace, tenants, client, look });
+  const places: [ServicePlace, ...ServicePlace[]] = [one, ...more];
+  const peace = await quiesce({ genrouter, places, database: books, simulatorPlace, tenants, client: clientPlan, look });
+  await webhooks.stop();
   const { stored, shown, balances } = peace;
-  const evidence: Evidence = { tenants, client: peace.client, submissions: submissions.all(), stored, shown, balances };
+  const logs = { client: peace.client, submissions: submissions.all(), webhooks: webhooks.evidence() };
+  const evidence: Evidence = { tenants, ...logs, stored, shown, balances, isShared: true };
   const owners = await judgeOwners(watch, nodes, server);
   for (const line of owners.excused) say(`excused: ${line}`);
   const failedStarts = nodes.flatMap((node) => node.failedStarts);

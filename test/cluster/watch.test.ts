@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "bun:test";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import type { Store } from "../../src/store/store.ts";
 import { freshDatabase, onPostgres } from "../postgres/databases.ts";
-import { type Account, admit, openAccount, startedMutation, stepMutation } from "../store/fixture.ts";
+import { type Account, admit, openAccount, releasedMutation, startedMutation, stepMutation } from "../store/fixture.ts";
 import { openWatch, type Watch } from "./watch.ts";
 
 const LEASE_MS = 700;
@@ -27,7 +27,9 @@ onPostgres("the cluster watch", () => {
     await watch.begin();
     const account: Account = await openAccount(alive, 5000);
     const mutation = await admit(other, account);
-    await other.commit([startedMutation(mutation)]);
+    const started = startedMutation(mutation);
+    // An erasure rewrites events with a text of the provider.
+    await other.commit([{ ...started, event: { ...started.event, detail: "a text of the provider" } }]);
     /** Waits until the first node has ended the second and taken over its generation. */
     const takenOver = async (): Promise<void> => {
       while (((await alive.node?.renewLease(false))?.ended ?? []).length === 0) await Bun.sleep(LOOK_MS);
@@ -63,6 +65,16 @@ onPostgres("the cluster watch", () => {
     expect((death?.endedMs ?? 0) - (death?.diedMs ?? 0)).toBeGreaterThan(LEASE_MS);
     expect((await watch.takenOver()).map((one) => [one.epoch, one.count])).toEqual([[epoch, 1]]);
     expect(await watch.sentBy()).toEqual([]);
+  }, 60_000);
+
+  test("does not report the events of an ended node that another node has erased", async () => {
+    const { alive, watch, mutation, takenOver } = await openScene(true);
+    await takenOver();
+    const { seq, accountSeq } = mutation;
+    await alive.commit([releasedMutation(seq, 2, { attemptChanges: [{ n: 1, state: "failed" }] })]);
+    const erasure = { mutation: "erase-generation", seq, accountSeq, withFiles: true, atMs: Date.now() } as const;
+    expect(await alive.commit([erasure])).toEqual([{ kind: "done", count: 1 }]);
+    expect([await watch.stale(), await watch.unowned()]).toEqual([[], []]);
   }, 60_000);
 
   test("does not report a node that closed as ended by another", async () => {

@@ -29,9 +29,12 @@ const DEATHS = `SELECT o.epoch, o.pid, o.ended_at_ms AS "endedMs", n.ends_at_ms 
 const TAKEN_OVER = `SELECT epoch, count(*) AS count, max(at_ms) AS "lastMs" FROM (
     SELECT coalesce(lag(c.epoch) OVER (PARTITION BY c.generation_seq ORDER BY c.change_no), g.hold_epoch) AS epoch, c.at_ms
     FROM ownership_change c JOIN generation g ON g.seq = c.generation_seq) taken GROUP BY epoch`;
+/** Leaves out the rows that an erasure has rewritten. */
+const NOT_ERASED = `AND NOT EXISTS (SELECT 1 FROM generation g WHERE g.seq = r.generation_seq AND g.erased_at_ms IS NOT NULL AND g.xmin = r.xmin)`;
 /**
  * Insert-only rows have the commit time of their transaction; the times in a row say when the node intended to write. A node
  * is ended only while it has no open transaction, so its end follows all of its commits. One millisecond allows for rounding.
+ * An erasure, by any node, rewrites the events of its generation in the transaction that marks the generation.
  */
 const STALE = ["generation_event", "transfer", "noted_batch"]
   .map((table) => {
@@ -41,7 +44,8 @@ const STALE = ["generation_event", "transfer", "noted_batch"]
     return `SELECT '${table}' AS what, ${where} AS "where", r.epoch, CAST(round(t.committed - o.ended_at_ms) AS bigint) AS "lateMs"
     FROM ${table} r JOIN node o ON o.epoch = r.epoch
     CROSS JOIN LATERAL (SELECT extract(epoch FROM pg_xact_commit_timestamp(r.xmin)) * 1000 AS committed) t
-    WHERE o.ended_at_ms IS NOT NULL AND t.committed > o.ended_at_ms + 1`;
+    WHERE o.ended_at_ms IS NOT NULL AND t.committed > o.ended_at_ms + 1
+    ${table === "generation_event" ? NOT_ERASED : ""}`;
   })
   .join(" UNION ALL ");
 const UNOWNED = `SELECT g.id || ' ' || j.version AS "where", j.epoch FROM generation_event j JOIN generation g ON g.seq = j.generation_seq

@@ -1,4 +1,4 @@
-// The crash program: `npm run crash -- [--cycles N] [--seed N] [--only points|random] [--sources]`; ends with `N passed, N failed`.
+// The crash program: `npm run crash -- [--cycles N] [--seed N] [--only points|random|control] [--sources]`; ends with `N passed, N failed`.
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -9,14 +9,16 @@ import { builtBinary } from "../built.ts";
 import { dropScratch, keepScratch, makeScratch } from "../scratch.ts";
 import { type PointWorld, playBirth, playInsideSettlement, playPoint, playUpgrade } from "./point-run.ts";
 import { POINTS } from "./points.ts";
+import { playWebhookControl, WEBHOOK_CONTROLS } from "./webhook-control.ts";
 
-const HELP = `Usage: npm run crash -- [--cycles N] [--seed N] [--only points|random] [--lanes N] [--workers N] [--sources]
+const HELP = `Usage: npm run crash -- [--cycles N] [--seed N] [--only points|random|control] [--lanes N] [--workers N] [--sources]
 
 Kills the service at every named point of a generation, then at random moments under load, and audits the store against the
-logs of its clients and of the simulated providers.
+logs of its clients, of the simulated providers and of a webhook receiver. Then the controls run services whose webhooks are
+wrong, which the audit must find.
   --cycles N    starts that end with a random kill (default 100); an audit follows every 50 of a world, and its end
   --seed N      seed of loads, faults and kills (default: a new one each time, printed)
-  --only PART   points or random
+  --only PART   points, random or control
   --lanes N     concurrent worlds, which share the cycles (default: one for each core, at most 2)
   --workers N   concurrent callers of a world (default: 16 to 32, by the seed)
   --binary      run the random kills on dist/genrouter, which is built if it is older than the sources (default)
@@ -66,8 +68,8 @@ const wanted = {
   ...{ cycles: whole("cycles"), seed: whole("seed"), lanes: whole("lanes") },
   ...(flags.workers === undefined ? {} : { workers: whole("workers") }),
 };
-if (flags.only !== undefined && flags.only !== "points" && flags.only !== "random") {
-  say(`--only: ${JSON.stringify(flags.only)} is neither points nor random\n\n${HELP}`);
+if (flags.only !== undefined && !["points", "random", "control"].includes(flags.only)) {
+  say(`--only: ${JSON.stringify(flags.only)} is none of points, random and control\n\n${HELP}`);
   process.exit(2);
 }
 
@@ -137,14 +139,26 @@ const playRandom = async (genrouter: Genrouter) => {
   return { ...figures, cyclesPerMin: Math.round(((figures.cycles ?? 0) / minutes) * 10) / 10 };
 };
 
+const playControls = async () => {
+  const dir = makeScratch("crash-controls-");
+  for (const [n, control] of WEBHOOK_CONTROLS.entries()) {
+    const { name, faults } = await playWebhookControl(control, { dir: join(dir, String(n)), seed: wanted.seed, say: () => {} });
+    judge(name, faults);
+  }
+  dropScratch(dir);
+};
+
 say(`seed ${wanted.seed}`);
+const isWanted = (part: string) => flags.only === undefined || flags.only === part;
 let figures: Record<string, number> = { points: 0 };
-if (flags.only !== "random") figures.points = await playPoints();
-if (flags.only !== "points") {
+if (isWanted("points")) figures.points = await playPoints();
+if (isWanted("random")) {
   const genrouter = flags.sources ? FROM_SOURCES : await builtBinary(say);
   say(`random kills on ${genrouter.join(" ")}`);
   figures = { ...figures, ...(await playRandom(genrouter)) };
 }
+// After a fault the controls are left out, so that their output does not hide it.
+if (isWanted("control") && failed === 0) await playControls();
 say(`figures ${JSON.stringify(figures)}`);
 say(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);

@@ -9,6 +9,7 @@ import { type SimulatorProcess, startSimulator } from "../../src/torture/crash/c
 import { freePort } from "../../src/torture/crash/processes.ts";
 import { type RandomEnd, runRandom } from "../../src/torture/crash/random.ts";
 import type { Stored } from "../../src/torture/crash/read-store.ts";
+import type { ReceivedWebhook } from "../../src/torture/crash/webhook-log.ts";
 import { PROGRAM } from "../built.ts";
 import { casesOfShare } from "../case-share.ts";
 import { type PointWorld, playBirth, playInsideSettlement, playPoint, playUpgrade } from "./point-run.ts";
@@ -79,7 +80,7 @@ describe("after random kills under load", () => {
 
   test("client log, provider log and store agree", () => {
     expect(end.checks.filter(({ faults }) => faults.length > 0)).toEqual([]);
-    expect(end.checks.length).toBeGreaterThanOrEqual(15);
+    expect(end.checks.length).toBeGreaterThanOrEqual(25);
     expect(end.figures.acknowledged).toBeGreaterThan(50);
   });
 
@@ -176,11 +177,97 @@ describe("after random kills under load", () => {
       broken: /^every job of an attempt is in the provider's log/,
       tamper: (evidence) => ({ ...evidence, submissions: evidence.submissions.filter((line) => line !== jobOf(evidence)) }),
     },
+    {
+      what: "an acknowledged cancellation that is not stored",
+      broken: /^an acknowledged cancellation is stored/,
+      tamper: (evidence) => withEnding(evidence, "cancel"),
+    },
+    {
+      what: "a cancellation that no client requested",
+      broken: /^an acknowledged cancellation is stored/,
+      tamper: (evidence) => withFirst(evidence, { status: "failed", error: { code: "cancelled", message: "" } }),
+    },
+    {
+      what: "an attempt that began after a cancellation",
+      broken: /^an acknowledged cancellation is stored/,
+      tamper: (evidence) => {
+        const { events } = first(evidence);
+        const cancelled = { version: 0, atMs: 0, event: { type: "cancelRequested" }, stateAfter: "" };
+        return withFirst(withEnding(evidence, "cancel"), { events: [cancelled, ...events] });
+      },
+    },
+    {
+      what: "an acknowledged deletion that is not stored",
+      broken: /^an acknowledged deletion is stored/,
+      tamper: (evidence) => withEnding(evidence, "delete"),
+    },
+    {
+      what: "a deletion that left a text",
+      broken: /^an acknowledged deletion is stored/,
+      tamper: (evidence) => withFirst(evidence, { hasText: true }),
+    },
+    {
+      what: "a final event that was never received",
+      broken: /^every final event was received/,
+      tamper: (evidence) => withReceived(evidence, (event) => (isFinal(event) ? [] : [event])),
+    },
+    {
+      what: "a final event that no address accepted",
+      broken: /^every final event was received/,
+      tamper: (evidence) => withReceived(evidence, (event) => [{ ...event, answer: "rejected" }]),
+    },
+    {
+      what: "a signature that the library rejects",
+      broken: /^the official library accepts/,
+      tamper: (evidence) => withReceived(evidence, (event) => [{ ...event, isVerified: false }]),
+    },
+    {
+      what: "an event that arrived while its generation was running",
+      broken: /^no webhook event arrives before its commit/,
+      tamper: (evidence) => withReceived(evidence, (event) => [{ ...event, stored: isFinal(event) ? "running" : event.stored }]),
+    },
+    {
+      what: "an event that arrived before its generation was stored",
+      broken: /^no webhook event arrives before its commit/,
+      tamper: (evidence) => withReceived(evidence, (event) => [{ ...event, stored: "missing" }]),
+    },
+    {
+      what: "an event of a generation that a crash took back",
+      broken: /^every received event is stored/,
+      tamper: (evidence) => withReceived(evidence, (event) => [{ ...event, data: { ...event.data, id: "gen_another" } }]),
+    },
+    {
+      what: "an event with another cost than a poll",
+      broken: /^every received event is stored/,
+      tamper: (evidence) => withReceived(evidence, (event) => [{ ...event, data: { ...event.data, cost_usd: 99 } }]),
+    },
+    {
+      what: "an event at the address of another account",
+      broken: /^every received event is stored/,
+      tamper: (evidence) => withReceived(evidence, (event) => [{ ...event, path: "/endpoint/999/0" }]),
+    },
+    {
+      what: "an event with a number that no transition has",
+      broken: /^every received event is stored/,
+      tamper: (evidence) => withReceived(evidence, (event) => [{ ...event, sequence: event.sequence + 1000 }]),
+    },
   ];
 
-  /** A generation that succeeded on its first attempt. */
-  const first = ({ stored }: Evidence): Stored => {
-    const found = stored.find(({ status, attempts }) => status === "succeeded" && attempts === 1);
+  const isFinal = ({ type }: ReceivedWebhook): boolean => type === "generation.succeeded" || type === "generation.failed";
+  const withReceived = (evidence: Evidence, change: (event: ReceivedWebhook) => ReceivedWebhook[]): Evidence => {
+    if (!evidence.webhooks) throw new Error("the run has no webhooks");
+    const received = evidence.webhooks.received.flatMap((event) => (event.stored === null ? [event] : change(event)));
+    return { ...evidence, webhooks: { ...evidence.webhooks, received } };
+  };
+  /** The response 200 to a request that the service forgot. */
+  const withEnding = (evidence: Evidence, type: "cancel" | "delete"): Evidence => {
+    const { id, account } = first(evidence);
+    return { ...evidence, client: [...evidence.client, { type, account, id, status: 200, code: null, atMs: Date.now() }] };
+  };
+  /** A generation that succeeded on its first attempt, and that no client cancelled or deleted. */
+  const first = ({ stored, client }: Evidence): Stored => {
+    const ended = new Set(client.flatMap((line) => (line.type === "cancel" || line.type === "delete" ? [line.id] : [])));
+    const found = stored.find(({ id, status, attempts }) => status === "succeeded" && attempts === 1 && !ended.has(id));
     if (!found) throw new Error("no generation succeeded on its first attempt");
     return found;
   };

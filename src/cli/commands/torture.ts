@@ -1,6 +1,6 @@
 // `genrouter torture`: runs crash cycles of this program on the operator's disk.
 //
-// It also contains the hidden client process.
+// It also contains the hidden processes of its client and its webhook receiver.
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -229,4 +229,14 @@ export const addTorture = (program: Command, session: Session): void => {
       session.exit = EXITS.ok;
     });
   withExamples(client, "torture-client plan.json");
+  const receiver = program
+    .command("torture-receiver", { hidden: true })
+    .description("run the webhook receiver of torture")
+    .argument("<plan>", "file with the receiver plan")
+    .action(async (plan: string) => {
+      const { runReceiver } = await import("../../torture/crash/webhook-receiver.ts");
+      await runReceiver(plan);
+      session.exit = EXITS.ok;
+    });
+  withExamples(receiver, "torture-receiver plan.json");
 };

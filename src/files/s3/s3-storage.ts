@@ -13,6 +13,7 @@ import { BucketError } from "./errors.ts";
 import { createBucketHealth, type ReportHealth } from "./health.ts";
 import { createInlineResults } from "./inline-results.ts";
 import { createS3Client } from "./s3-client.ts";
+import { dropLeftovers } from "./upload.ts";
 import { createUploadBeforeCommit, headersOf, objectOf } from "./upload-before-commit.ts";
 
 export type BucketFilesOptions = {
@@ -132,8 +133,10 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
       })
     : null;
 
-  const drop = async (name: string): Promise<void> => {
+  /** @param bytes size of the file, whose upload a crash may have left unfinished */
+  const drop = async (name: string, bytes = 0): Promise<void> => {
     try {
+      await dropLeftovers(bucket, { name, bytes }, ending.signal);
       await bucket.delete(name, ending.signal);
       deleting.worked();
     } catch (fault) {
@@ -201,7 +204,9 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
         await local.remove(id);
         const reported = files.map(({ n, object }) => object ?? `${n}`);
         const others = options.isRecordedFirst && files.length > 0 ? [] : await notUploaded(id);
-        for (const object of new Set([...reported, ...others])) await drop(bucket.nameOf(id, object));
+        // An upload to the bucket that did not end has left its parts.
+        const largestBytes = record?.status === "succeeded" ? 0 : Math.max(0, ...files.map(({ bytes }) => bytes));
+        for (const object of new Set([...reported, ...others])) await drop(bucket.nameOf(id, object), largestBytes);
       },
     },
     spool: arriving

@@ -61,7 +61,12 @@ const isTheSame = (head: ObjectHead | undefined, { bytes, sha256: hash }: Writte
 /**
  * Aborts unfinished uploads of earlier tries. If the service does not permit listing, the bucket's lifecycle rule removes them.
  */
-const dropLeftovers = async (bucket: Bucket, name: string, signal: AbortSignal): Promise<void> => {
+export const dropLeftovers = async (
+  bucket: Bucket,
+  { name, bytes }: Pick<Written, "name" | "bytes">,
+  signal: AbortSignal,
+): Promise<void> => {
+  if (bytes <= PART_BYTES) return;
   try {
     for (const id of await bucket.begun(name, signal)) await bucket.abort(name, id, signal);
   } catch (fault) {
@@ -120,7 +125,7 @@ const isThere = async (bucket: Bucket, what: Written, signal: AbortSignal): Prom
     if (fault instanceof BucketError && fault.kind !== "unavailable") return undefined;
     throw fault;
   });
-  if (what.bytes > PART_BYTES) await dropLeftovers(bucket, what.name, signal);
+  await dropLeftovers(bucket, what, signal);
   return isTheSame(there, what);
 };
 
@@ -159,7 +164,7 @@ export const uploadBytes = async (
   { bytes, ...what }: Omit<Written, "bytes"> & { bytes: Uint8Array },
   options: Trying,
 ): Promise<ObjectHead> => {
-  if (bytes.length > PART_BYTES) await dropLeftovers(bucket, what.name, options.signal);
+  await dropLeftovers(bucket, { name: what.name, bytes: bytes.length }, options.signal);
   const source: Source = {
     read: async (into, offset, length, position) => {
       const piece = bytes.subarray(position, position + length);

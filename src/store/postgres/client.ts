@@ -132,7 +132,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
   const parts = { ...numbers, minds, ...others };
   const reads = readsThrough(pool.query, POSTGRES, {
     owned: `${ownerOf("g")} = ${epoch}`,
-    delivers: `d.epoch = ${epoch}`,
+    delivers: POSTGRES.deliveredBy(epoch),
     usageBehind: USAGE_BEHIND,
   });
 

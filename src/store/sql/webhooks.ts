@@ -66,12 +66,12 @@ const insertTries = ({ elements }: Dialect): string => `INSERT INTO webhook_try
   FROM ${elements("CAST(?1 AS text)", "t")}
   WHERE ${member("n", "bigint")} > 0 AND EXISTS (SELECT 1 FROM webhook_delivery d WHERE d.seq = ${member("seq", "bigint")})
   ON CONFLICT DO NOTHING`;
-const updateDeliveries = ({ elements }: Dialect): string => `UPDATE webhook_delivery AS d
+const updateDeliveries = ({ elements, deliveredBy }: Dialect, epoch: number): string => `UPDATE webhook_delivery AS d
   SET state = x.state, tries = d.tries + x.made, retry_no = x.retry, due_at_ms = x.due
   FROM (SELECT ${member("seq", "bigint")} AS seq, ${member("before", "bigint")} AS before, ${member("made", "bigint")} AS made,
       ${member("state", "text")} AS state, ${member("retry", "bigint")} AS retry, ${member("due", "bigint")} AS due
     FROM ${elements("CAST(?1 AS text)", "t")}) x
-  WHERE d.seq = x.seq AND d.tries = x.before AND d.state = 'pending' AND d.epoch = ?2`;
+  WHERE d.seq = x.seq AND d.tries = x.before AND d.state = 'pending' AND ${deliveredBy(epoch)}`;
 const updateConditions = ({ elements }: Dialect): string => `UPDATE webhook_endpoint AS e
   SET failing_since_ms = x.since, last_failure_at_ms = x.last
   FROM (SELECT ${member("seq", "bigint")} AS seq, ${member("since", "bigint")} AS since, ${member("last", "bigint")} AS last
@@ -153,7 +153,7 @@ const prepareEndpoints = ({ endpointsChanged }: WebhooksDeps) => {
 };
 
 const prepareDeliveries = (dialect: Dialect, { epoch, newDeliverySeq, endpointsChanged }: WebhooksDeps) => {
-  const [insertAll, updateAll, judgeAll] = [insertTries(dialect), updateDeliveries(dialect), updateConditions(dialect)];
+  const [insertAll, updateAll, judgeAll] = [insertTries(dialect), updateDeliveries(dialect, epoch), updateConditions(dialect)];
   const requeueAll = requeueMany(dialect);
 
   const record = function* ({ results, endpoints }: RecordWebhookTries): SqlProgram<AdminResult> {
@@ -163,7 +163,7 @@ const prepareDeliveries = (dialect: Dialect, { epoch, newDeliverySeq, endpointsC
     }));
     const json = JSON.stringify(rows);
     // First the deliveries, whose rows an erasure locks: a response that is stored afterwards sees the erasure.
-    yield* change(updateAll, json, epoch);
+    yield* change(updateAll, json);
     yield* change(insertAll, json);
     if (endpoints.length === 0) return DONE;
     const conditions = endpoints.map(({ endpointSeq: seq, failingSinceMs: since, lastFailureAtMs: last }) => ({

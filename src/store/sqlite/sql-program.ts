@@ -15,6 +15,7 @@ export const SQLITE: Dialect = {
   body: "(SELECT r.body FROM generation_request r WHERE r.generation_seq = g.seq)",
   labels: "(SELECT r.labels FROM generation_request r WHERE r.generation_seq = g.seq)",
   answers: "attempt_answer",
+  deliveredBy: () => "true",
   hasCallbackInbox: false,
 };
 

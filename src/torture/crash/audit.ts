@@ -2,8 +2,11 @@
 //
 // The three must agree in every direction.
 import { isDeepStrictEqual } from "node:util";
+import { ENVELOPE_DEFAULTS, fingerprintOf } from "../../domain/idempotency.ts";
 import type { Attempt, AttemptState, FailureClass, JsonObject, TransferKind } from "../../domain/types.ts";
 import type { Submission } from "../../simulator/log.ts";
+import { ENDING_AUDITS } from "./audit-endings.ts";
+import { finalEventsReceived, WEBHOOK_AUDITS, type WebhookEvidence } from "./audit-webhooks.ts";
 import type { ClientLine } from "./client-log.ts";
 import type { Tenant } from "./crash-fixture.ts";
 import { attemptOf, type Stored } from "./read-store.ts";
@@ -20,9 +23,13 @@ export type Evidence = {
   stored: readonly Stored[];
   shown: ReadonlyMap<string, JsonObject>;
   balances: readonly { available: number; held: number; charged: number }[];
+  /** Absent: no account had a webhook. */
+  webhooks?: WebhookEvidence;
+  /** Whether several nodes share the store. */
+  isShared?: boolean;
 };
 
-type Audit = (evidence: Evidence, fault: (text: string) => void) => void;
+export type Audit = (evidence: Evidence, fault: (text: string) => void) => void;
 
 const nameOf = ({ account, key }: { account: number; key: string | null }) => `account ${account} key ${key}`;
 const acksOf = (client: readonly ClientLine[]) => client.filter((line) => line.type === "ack");
@@ -30,8 +37,20 @@ const acksOf = (client: readonly ClientLine[]) => client.filter((line) => line.t
 /** States of an abandoned attempt for which the provider may have a job. It is then an orphan. */
 const GIVEN_UP: ReadonlySet<AttemptState> = new Set(["lost", "capped", "superseded", "late"]);
 
+/** The hash of the body that made a generation. That of an erased one follows from its fingerprint and the bodies that clients sent. */
+const createBodyHash = (client: readonly ClientLine[]) => {
+  const hashes = new Map(
+    client.flatMap((line) =>
+      line.type === "intent" ? [[fingerprintOf("", line.body, ENVELOPE_DEFAULTS), line.hash] as const] : [],
+    ),
+  );
+  return ({ bodyHash, erasedAtMs, fingerprint }: Stored): string | null =>
+    erasedAtMs === null ? bodyHash : (hashes.get(fingerprint ?? "") ?? null);
+};
+
 const acknowledgedExist: Audit = ({ client, stored }, fault) => {
   const byId = new Map(stored.map((one) => [one.id, one]));
+  const hashOfBody = createBodyHash(client);
   const models = new Map(client.flatMap((line) => (line.type === "intent" ? [[line.hash, line.body.model] as const] : [])));
   for (const ack of acksOf(client)) {
     if (ack.id === null) continue;
@@ -40,7 +59,7 @@ const acknowledgedExist: Audit = ({ client, stored }, fault) => {
     else if (
       one.account !== ack.account ||
       one.key !== ack.key ||
-      one.bodyHash !== ack.hash ||
+      hashOfBody(one) !== ack.hash ||
       one.model !== models.get(ack.hash)
     )
       fault(`${ack.id}: acknowledged for ${nameOf(ack)}, stored for ${nameOf(one)} or with another body`);
@@ -48,6 +67,7 @@ const acknowledgedExist: Audit = ({ client, stored }, fault) => {
 };
 
 const oneIdPerKey: Audit = ({ client, stored }, fault) => {
+  const hashOfBody = createBodyHash(client);
   const byKey = new Map<string, Stored>();
   for (const one of stored) {
     if (byKey.has(nameOf(one))) fault(`${nameOf(one)}: two generations`);
@@ -56,13 +76,14 @@ const oneIdPerKey: Audit = ({ client, stored }, fault) => {
   for (const ack of acksOf(client)) {
     const one = byKey.get(nameOf(ack));
     if (ack.id !== null && one?.id !== ack.id) fault(`${nameOf(ack)}: answered ${ack.id}, stored ${one?.id}`);
-    if (ack.status === 409 && (!one || one.bodyHash === ack.hash)) fault(`${nameOf(ack)}: 409 for its own body`);
+    if (ack.status === 409 && (!one || hashOfBody(one) === ack.hash)) fault(`${nameOf(ack)}: 409 for its own body`);
   }
 };
 
 const nothingUnasked: Audit = ({ client, stored }, fault) => {
+  const hashOfBody = createBodyHash(client);
   const requested = new Set(client.flatMap((line) => (line.type === "intent" ? [`${nameOf(line)} ${line.hash}`] : [])));
-  for (const one of stored) if (!requested.has(`${nameOf(one)} ${one.bodyHash}`)) fault(`${one.id}: no client requested it`);
+  for (const one of stored) if (!requested.has(`${nameOf(one)} ${hashOfBody(one)}`)) fault(`${one.id}: no client requested it`);
 };
 
 const allEnded: Audit = ({ stored, shown }, fault) => {
@@ -217,10 +238,14 @@ const AUDITS: readonly (readonly [string, Audit])[] = [
   ["every job of an attempt that was given up is listed as an orphan", lossesAreListed],
   ["an attempt has at most one job, and is resent only after proof that nothing was accepted", neverTwice],
   ["every job of an attempt is in the provider's log, created by the attempt's own request", jobsExist],
+  ...ENDING_AUDITS,
+  ...WEBHOOK_AUDITS,
 ];
 
 /** These checks apply only after all generations have ended. */
-const OF_THE_END: ReadonlySet<Audit> = new Set([allEnded, chargedOnce, settledOnce, conserved, jobsAreOwned, lossesAreListed]);
+const OF_THE_END: ReadonlySet<Audit> = new Set([
+  ...[allEnded, chargedOnce, settledOnce, conserved, jobsAreOwned, lossesAreListed, finalEventsReceived],
+]);
 
 /** @param isCutShort not all generations had time to end, so only the checks that hold at any time run. */
 export const auditAll = (evidence: Evidence, isCutShort = false): Check[] =>

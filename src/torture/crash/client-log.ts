@@ -8,6 +8,8 @@ export type ClientLine =
   | { type: "intent"; key: string; account: number; hash: string; body: JsonObject }
   /** A response. `id` for 200 and 202, `code` for the others. */
   | { type: "ack"; key: string; account: number; hash: string; status: number; id: string | null; code: string | null }
+  /** A cancellation or a deletion, written before it is sent with `status` null, and again with the response. */
+  | { type: "cancel" | "delete"; account: number; id: string; status: number | null; code: string | null; atMs: number }
   /** A generation was seen ended; `resource` as the API returned it, without its links, which differ in each response. */
   | { type: "seen"; account: number; id: string; resource: JsonObject };
 

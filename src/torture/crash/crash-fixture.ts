@@ -16,7 +16,7 @@ export type Tenant = { accountId: string; accountSeq: number; key: string; credi
 
 /** The database of a service: its data directory, or the URL of a shared database. */
 export type DatabaseLocation = string;
-const isShared = (database: DatabaseLocation) => database.startsWith("postgres://");
+export const isShared = (database: DatabaseLocation) => database.startsWith("postgres://");
 
 /** Opens the store as a service does. */
 const openDatabase = async (database: DatabaseLocation): Promise<Store> => {
@@ -59,7 +59,8 @@ export const topUp = async (database: DatabaseLocation, tenants: readonly Tenant
   await store.close();
 };
 
-const openReads = async (database: DatabaseLocation): Promise<StoreReads> => {
+/** Opens a connection that only reads, whether a service is running or not. */
+export const openReads = async (database: DatabaseLocation): Promise<StoreReads> => {
   if (!isShared(database)) return await openSqliteReads(database);
   const { openPostgresReads } = await import("../../store/postgres/read-only-client.ts");
   return await openPostgresReads({ url: database, prepare: true });
@@ -159,20 +160,26 @@ export const startService = (genrouter: Genrouter, place: ServicePlace): Promise
 /** The longest wait for a response. */
 const PATIENCE_MS = 10_000;
 
+/** `method`: default POST with a body, and GET without one. */
+export type AskedRequest = {
+  path: string;
+  method?: "DELETE" | "POST";
+  body?: string;
+  idempotencyKey?: string;
+  headers?: Record<string, string>;
+  patienceMs?: number;
+};
 export type Answer = { status: number; body: JsonObject };
 /** One request on a separate connection. Undefined if the service was not available or ended before its response. */
-export const ask = async (
-  url: string,
-  key: string,
-  about: { path: string; body?: string; idempotencyKey?: string; patienceMs?: number },
-): Promise<Answer | undefined> => {
+export const ask = async (url: string, key: string, about: AskedRequest): Promise<Answer | undefined> => {
   try {
     const response = await fetch(`${url}${about.path}`, {
-      method: about.body === undefined ? "GET" : "POST",
+      method: about.method ?? (about.body === undefined ? "GET" : "POST"),
       headers: {
         authorization: `Bearer ${key}`,
         connection: "close",
         ...(about.idempotencyKey === undefined ? {} : { "idempotency-key": about.idempotencyKey }),
+        ...about.headers,
       },
       ...(about.body === undefined ? {} : { body: about.body }),
       signal: AbortSignal.timeout(about.patienceMs ?? PATIENCE_MS),

@@ -1,6 +1,7 @@
 // Merges the reports of crash runs: checks by name, figures by sum.
 import { existsSync, readFileSync } from "node:fs";
 import type { Check, Evidence } from "./audit.ts";
+import { figuresOfWebhooks } from "./audit-webhooks.ts";
 import type { ClientLine } from "./client-log.ts";
 
 export type End = { checks: Check[]; figures: Record<string, number> };
@@ -51,6 +52,8 @@ export const figuresOf = (counted: Record<string, number>, evidence: Evidence): 
     ...rejectedByCode(evidence.client),
     endsSeen: evidence.client.filter((line) => line.type === "seen").length,
     generations: evidence.stored.length,
+    cancelled: evidence.stored.filter(({ error }) => error?.code === "cancelled").length,
+    deleted: evidence.stored.filter(({ erasedAtMs }) => erasedAtMs !== null).length,
     succeeded: evidence.stored.filter(({ status }) => status === "succeeded").length,
     credits: evidence.stored.reduce((sum, { costCredits }) => sum + (costCredits ?? 0), 0),
     submissions: evidence.submissions.length,
@@ -63,5 +66,6 @@ export const figuresOf = (counted: Record<string, number>, evidence: Evidence): 
     superseded: inState("superseded"),
     late: inState("late"),
     fallbacks: evidence.stored.filter(({ attempts }) => attempts > 1).length,
+    ...(evidence.webhooks ? figuresOfWebhooks(evidence.webhooks) : {}),
   };
 };

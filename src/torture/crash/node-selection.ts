@@ -1,12 +1,12 @@
 // Node selection of a client: round robin, with unresponsive nodes last.
-import { type Answer, ask } from "./crash-fixture.ts";
+import { type Answer, type AskedRequest, ask } from "./crash-fixture.ts";
 
 /** A node that did not respond is skipped for this time, as long as another one exists. */
 const AVOIDED_MS = 1000;
 
 export type NodeSelection = {
   /** Sends one request to the next node. Undefined if no response arrived. */
-  ask(key: string, about: { path: string; body?: string; idempotencyKey?: string }): Promise<Answer | undefined>;
+  ask(key: string, about: Omit<AskedRequest, "patienceMs">): Promise<Answer | undefined>;
 };
 
 /** @param patienceMs the longest wait for a response; default as for a client of one node. */

@@ -96,7 +96,7 @@ const retry = async (plan: ClientPlan): Promise<Check & { retried: number }> => 
   const ids = new Map<string, string>();
   const orders = unanswered(readClientLog(plan.log));
   const log = openClientLog(plan.log);
-  const sender: Sender = { keys: plan.keys, nodes: createNodeSelection(plan.urls), log };
+  const sender: Sender = { keys: plan.keys, nodes: createNodeSelection(plan.urls), log, receiverUrl: plan.receiverUrl };
   await inParallel([...orders, ...orders], async (order) => {
     const id = await sendOrder(sender, order);
     if (id === undefined) faults.push(`${order.key}: no response after the faults ended`);
@@ -145,6 +145,17 @@ export const showAll = async (
     if (answer?.status === 200) shown.set(id, withoutLinks(answer.body));
   });
   return shown;
+};
+
+/** The files of a deleted generation cannot be read any more. */
+export const checkDeletedFiles = async (url: string, keys: readonly string[], stored: readonly Stored[]): Promise<Check> => {
+  const faults: string[] = [];
+  const deleted = stored.filter(({ erasedAtMs, status }) => erasedAtMs !== null && status === "succeeded");
+  await inParallel(deleted, async ({ id, account }) => {
+    const answer = await ask(url, keys[account] ?? "", { path: `/v1/generations/${id}/content` });
+    if (answer?.status !== 404) faults.push(`${id}: its file was answered with ${answer?.status}`);
+  });
+  return { name: "the files of a deleted generation answer 404", faults };
 };
 
 /** The balance of each account, from the store. */

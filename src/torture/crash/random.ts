@@ -8,12 +8,14 @@ import { auditAll, type Check, type Evidence } from "./audit.ts";
 import { writeCatalogue } from "./catalogue.ts";
 import type { ClientPlan } from "./client.ts";
 import type { ClientLine } from "./client-log.ts";
-import { endow, type ServicePlace, type SimulatorPlace, topUp } from "./crash-fixture.ts";
+import { endow, type ServicePlace, type SimulatorPlace, startService, type Tenant, topUp } from "./crash-fixture.ts";
 import { createCycles } from "./cycles.ts";
 import { LITTLE, startClient, startTroubled, TENANTS } from "./load.ts";
 import { type End, figuresOf, figuresOfLog, mergeChecks } from "./merge-reports.ts";
 import { freePort, type Genrouter } from "./processes.ts";
-import { quiesce } from "./quiesce.ts";
+import { checkDeletedFiles, type QuiescePlan, quiesce } from "./quiesce.ts";
+import { startWebhooks, type WebhookRun } from "./webhook-run.ts";
+import { WEBHOOK_SETTINGS } from "./webhook-targets.ts";
 
 /** The progress of a run; `submissions`: those that reached a provider. */
 export type Far = { kills: number; submissions: number };
@@ -62,20 +64,61 @@ export class WorldBroken extends Error {
   }
 }
 
-/** @param report receives the live figures of the run. */
-const runRounds = async (plan: RandomPlan, report: (figures: Record<string, number>) => void): Promise<RandomEnd> => {
-  const { genrouter, seed, report: say, isOver = () => false, isHurried = () => false } = plan;
+/** Creates the endpoints of the accounts in a service that no fault troubles, and starts the receiver of their events. */
+const subscribe = async (plan: RandomPlan, place: ServicePlace, tenants: readonly Tenant[]): Promise<WebhookRun> => {
+  const { genrouter, dir, seed } = plan;
+  const { child, url } = await startService(genrouter, place);
+  const webhooks = await startWebhooks({ genrouter, dir, database: place.dir, tenants, seed, url });
+  child.kill("SIGTERM");
+  await child.ended;
+  return webhooks;
+};
+
+/** The world of a run before its first fault. */
+const openWorld = async (plan: RandomPlan) => {
+  const { genrouter, seed, workers } = plan;
   const dir = join(plan.dir, "service");
   mkdirSync(dir, { recursive: true });
   const tenants = await endow(dir, TENANTS);
   const simulatorPlace: SimulatorPlace = { port: await freePort(), speed: SPEED, log: join(plan.dir, "simulator.log"), seed };
-  const quiet = { GENROUTER_LOG__LEVEL: "error", GENROUTER_CATALOGUE__DIR: writeCatalogue(join(plan.dir, "catalogue"), true) };
+  const env = {
+    ...{ GENROUTER_LOG__LEVEL: "error", GENROUTER_CATALOGUE__DIR: writeCatalogue(join(plan.dir, "catalogue"), true) },
+    ...WEBHOOK_SETTINGS,
+  };
   const simulatorUrl = `http://127.0.0.1:${simulatorPlace.port}`;
-  const place: ServicePlace = { dir, simulatorUrl, speed: SPEED, port: await freePort(), env: quiet };
+  const place: ServicePlace = { dir, simulatorUrl, speed: SPEED, port: await freePort(), env };
   const url = `http://127.0.0.1:${place.port}`;
   const keys = tenants.map(({ key }) => key);
-  const client: ClientPlan = { urls: [url], log: join(plan.dir, "client.log"), seed, workers: plan.workers, keys, round: 0 };
+  const webhooks = await subscribe(plan, place, tenants);
+  const client: ClientPlan = {
+    ...{ urls: [url], log: join(plan.dir, "client.log"), seed, workers, keys, round: 0 },
+    ...{ receiverUrl: webhooks.receiverUrl, isEnding: true },
+  };
+  const look: QuiescePlan["look"] = async (_, stored) => [
+    ...(await webhooks.settle(url, stored)),
+    await checkDeletedFiles(url, keys, stored),
+  ];
   const cycles = createCycles({ seed, genrouter, place, simulatorPlace, tenants });
+  return { dir, tenants, simulatorPlace, place, webhooks, client, look, cycles };
+};
+
+/** What the kills themselves have shown. */
+const checksOf = ({ faults, figures }: ReturnType<typeof createCycles>): Check[] => [
+  { name: "every submission was stored as sending before the provider received it", faults: faults.unwritten },
+  {
+    name: "a service that drains under load exits with 0 and leaves no submission without a stored response",
+    faults: faults.drains,
+  },
+  {
+    name: "kills fell into sending",
+    faults: figures.kills < ENOUGH_KILLS || figures.killsInSending > 0 ? [] : ["none did"],
+  },
+];
+
+/** @param report receives the live figures of the run. */
+const runRounds = async (plan: RandomPlan, report: (figures: Record<string, number>) => void): Promise<RandomEnd> => {
+  const { genrouter, report: say, isOver = () => false, isHurried = () => false } = plan;
+  const { dir, tenants, simulatorPlace, place, webhooks, client, look, cycles } = await openWorld(plan);
   const { figures } = cycles;
   report(figures);
   const beganMono = performance.now();
@@ -101,7 +144,7 @@ const runRounds = async (plan: RandomPlan, report: (figures: Record<string, numb
     simulator.child.kill("SIGKILL");
     await simulator.child.ended;
     say("peace: no faults, nothing is killed, then an audit");
-    const peace = await quiesce({ genrouter, places: [place], simulatorPlace, tenants, client: clientPlan, isHurried });
+    const peace = await quiesce({ genrouter, places: [place], simulatorPlace, tenants, client: clientPlan, look, isHurried });
     totals.audits += 1;
     totals.retried += peace.retried;
     totals.settleMs = Math.max(totals.settleMs, peace.settleMs);
@@ -109,18 +152,14 @@ const runRounds = async (plan: RandomPlan, report: (figures: Record<string, numb
     totals.unended += isCutShort ? peace.unended : 0;
     const { stored, shown, balances } = peace;
     const lines = [...peace.client, ...earlier];
-    evidence = { tenants, client: lines, submissions: cycles.submissions.all(), stored, shown, balances };
+    const logs = { client: lines, submissions: cycles.submissions.all(), webhooks: webhooks.evidence() };
+    evidence = { tenants, ...logs, stored, shown, balances };
     earlier = seenAt(evidence);
     checks = mergeChecks([...checks, ...auditAll(evidence, isCutShort), ...peace.checks]);
   } while (figures.cycles < plan.cycles && !isOver() && checks.every(({ faults }) => faults.length === 0));
 
-  const { unwritten, drains } = cycles.faults;
-  const missed = figures.kills < ENOUGH_KILLS || figures.killsInSending > 0 ? [] : ["none did"];
-  checks.push(
-    { name: "every submission was stored as sending before the provider received it", faults: unwritten },
-    { name: "a service that drains under load exits with 0 and leaves no submission without a stored response", faults: drains },
-    { name: "kills fell into sending", faults: missed },
-  );
+  await webhooks.stop();
+  checks.push(...checksOf(cycles));
   if (checks.every(({ faults }) => faults.length === 0)) rmSync(plan.dir, { recursive: true, force: true });
   else say(`kept for a look: ${plan.dir}`);
   const tookMs = Math.round(performance.now() - beganMono);

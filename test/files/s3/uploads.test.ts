@@ -89,7 +89,17 @@ test("the bytes of an upload that a crash interrupted are deleted from the bucke
   const { accountSeq } = harness.tenant;
   const content = { sha256: "c".repeat(64), bytes: 4, mime: "image/png", kind: "image" } as const;
   const [atMs, blobId, object] = [nodes.clock.nowMs(), newId("blob"), "1-cccc"];
-  const begun = { accountSeq, fileId: newId("file"), blobId, content, object, quotaBytes: 1e9, maxFiles: 10, atMs, expiresAtMs: atMs + 1 };
+  const begun = {
+    accountSeq,
+    fileId: newId("file"),
+    blobId,
+    content,
+    object,
+    quotaBytes: 1e9,
+    maxFiles: 10,
+    atMs,
+    expiresAtMs: atMs + 1,
+  };
   expect(await harness.components.post({ mutation: "begin-upload", ...begun })).toEqual({ kind: "reserved" });
   const [stored = ""] = objects();
   kept.set(`uploads/${blobId}/${object}`, kept.get(stored) as never);
@@ -147,6 +157,32 @@ test("the parts of a completed upload are deleted by their names, without a list
   await harness.eventually(() => objects().length === 1, "the deleted parts");
   expect(asked).toEqual({ lists: 0, deletions: 20 });
   await harness.eventually(async () => (await harness.countRows()).resumable_part === 0, "the deleted rows");
+});
+
+test("the parts of an upload that a crash interrupted are deleted from the bucket", async () => {
+  const harness = await nodes.open();
+  const { uploads } = nodes.bucket;
+  const { accountSeq } = harness.tenant;
+  const content = { sha256: "d".repeat(64), bytes: 9_000_000, mime: "video/mp4", kind: "video" } as const;
+  const [atMs, blobId, object] = [nodes.clock.nowMs(), newId("blob"), "1-dddd"];
+  const begun = {
+    accountSeq,
+    fileId: newId("file"),
+    blobId,
+    content,
+    object,
+    quotaBytes: 1e9,
+    maxFiles: 9,
+    atMs,
+    expiresAtMs: atMs + 1,
+  };
+  expect(await harness.components.post({ mutation: "begin-upload", ...begun })).toEqual({ kind: "reserved" });
+  const parts = new Map([[1, { bytes: Buffer.alloc(8), headers: {} }]]);
+  uploads.set("the-upload", { key: `uploads/${blobId}/${object}`, parts, headers: {} });
+  uploads.set("another", { key: "uploads/blob_of_another_service/1-eeee", parts, headers: {} });
+  nodes.clock.skip(3_700_000);
+  await harness.components.sweep();
+  expect([...uploads.keys()]).toEqual(["another"]);
 });
 
 test("files of a node without a bucket are moved when it gets one", async () => {
