@@ -8,6 +8,7 @@ import type { AdminResult } from "../../domain/mutations.ts";
 import type { GenerationRecord, JsonObject } from "../../domain/types.ts";
 import type { Cancellation } from "../../generations/cancel.ts";
 import type { SubmitResult } from "../../generations/submit.ts";
+import { createRequests } from "./client-requests.ts";
 import type { Faults } from "./faults.ts";
 import type { Node } from "./node-environment.ts";
 import type { Rng } from "./rng.ts";
@@ -71,7 +72,6 @@ export type ClientDeps = {
   faults: () => Faults;
 };
 
-const MAX_ANSWER_MS = 20_000;
 /** Temporary API errors, after which the same request is repeated later. */
 const PASSING: ReadonlySet<string> = new Set(["restarting", "busy", "concurrency_limit", "model_unavailable"]);
 const MAX_TRIES = 40;
@@ -96,29 +96,9 @@ export const createClients = (deps: ClientDeps) => {
   const cancels = dice.fork("cancels");
   const erasures = dice.fork("erasures");
   let references = 0;
-  let turn = 0;
-  /** The next node that responds, as a load balancer selects it. */
-  const reach = () => {
-    if (nodes.length === 1) return dice.pick(nodes);
-    turn += 1;
-    const inTurn = nodes.map((_, at) => nodes[(turn + at) % nodes.length]);
-    return inTurn.find((node) => node?.engine()) ?? nodes[0];
-  };
-
-  /** One request to any node that responds; undefined if no response arrived. */
-  const query = async <T>(request: (engine: NonNullable<ReturnType<Node["engine"]>>) => Promise<T>): Promise<T | undefined> => {
-    const node = reach();
-    const engine = node?.engine();
-    if (!engine) return undefined;
-    // A stopped process handles the request after it resumes, even if the client no longer waits.
-    const answered = async () => {
-      if (nodes.length > 1) await node?.life()?.awake();
-      return await request(engine);
-    };
-    // An exception corresponds to a 500, which proves nothing.
-    const answer = await Promise.race([answered().catch(() => undefined), sleep(MAX_ANSWER_MS)]);
-    return answer ?? undefined;
-  };
+  const send = createRequests({ world, dice, nodes });
+  const query = <T>(request: (engine: NonNullable<ReturnType<Node["engine"]>>) => Promise<T>) =>
+    send((node) => node.engine(), request);
 
   const submitOnce = async (planned: PlannedRequest): Promise<ReceivedResponse | undefined> => {
     const sentAtMs = world.nowMs();
