@@ -16,6 +16,7 @@ export const POSTGRES: Dialect = {
   body: "g.body",
   labels: "g.labels",
   answers: "attempt",
+  delivers: "d.epoch = ?2",
   hasCallbackInbox: true,
 };
 

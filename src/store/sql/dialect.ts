@@ -21,6 +21,8 @@ export type Dialect = {
   labels: string;
   /** The table with `results` and `failure` of attempts. */
   answers: "attempt_answer" | "attempt";
+  /** Condition on `webhook_delivery d`: the writer with the epoch `?2` delivers it. */
+  delivers: string;
   /** Whether nodes leave events for each other in `callback_inbox`. */
   hasCallbackInbox: boolean;
 };

@@ -65,12 +65,12 @@ const insertTries = ({ elements }: Dialect): string => `INSERT INTO webhook_try
   FROM ${elements("CAST(?1 AS text)", "t")}
   WHERE ${member("n", "bigint")} > 0 AND EXISTS (SELECT 1 FROM webhook_delivery d WHERE d.seq = ${member("seq", "bigint")})
   ON CONFLICT DO NOTHING`;
-const updateDeliveries = ({ elements }: Dialect): string => `UPDATE webhook_delivery AS d
+const updateDeliveries = ({ elements, delivers }: Dialect): string => `UPDATE webhook_delivery AS d
   SET state = x.state, tries = d.tries + x.made, retry_no = x.retry, due_at_ms = x.due
   FROM (SELECT ${member("seq", "bigint")} AS seq, ${member("before", "bigint")} AS before, ${member("made", "bigint")} AS made,
       ${member("state", "text")} AS state, ${member("retry", "bigint")} AS retry, ${member("due", "bigint")} AS due
     FROM ${elements("CAST(?1 AS text)", "t")}) x
-  WHERE d.seq = x.seq AND d.tries = x.before AND d.state = 'pending' AND d.epoch = ?2`;
+  WHERE d.seq = x.seq AND d.tries = x.before AND d.state = 'pending' AND ${delivers}`;
 const updateConditions = ({ elements }: Dialect): string => `UPDATE webhook_endpoint AS e
   SET failing_since_ms = x.since, last_failure_at_ms = x.last,
     disabled_reason = CASE WHEN x.reason IS NULL OR e.is_enabled = 0 THEN e.disabled_reason ELSE x.reason END,

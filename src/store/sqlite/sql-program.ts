@@ -15,6 +15,8 @@ export const SQLITE: Dialect = {
   body: "(SELECT r.body FROM generation_request r WHERE r.generation_seq = g.seq)",
   labels: "(SELECT r.labels FROM generation_request r WHERE r.generation_seq = g.seq)",
   answers: "attempt_answer",
+  // The only writer also delivers what the openings before it have left.
+  delivers: "d.epoch <= ?2",
   hasCallbackInbox: false,
 };
 
