@@ -2,7 +2,7 @@
 import { createWebhookLanes, type WebhookLanes } from "../../actors/webhooks/lanes.ts";
 import { createFairQueue } from "../collections/fair-queue.ts";
 import type { Clock } from "../domain/clock.ts";
-import { StoreFull } from "../domain/commit-errors.ts";
+import { StoreFull, StoreUnknown } from "../domain/commit-errors.ts";
 import { leastSeqAt } from "../domain/ids.ts";
 import type { Mutation, MutationResult, ResultOf } from "../domain/mutations.ts";
 import type { PendingDelivery, TryResult, WebhookTry } from "../domain/webhooks.ts";
@@ -61,13 +61,15 @@ const createPlaces = () => {
     (isSlow ? slow : prompt).take({ share: "webhooks", account: String(accountSeq) }, signal);
 };
 
-const isPassing = (fault: unknown): boolean => fault instanceof DatabaseUnavailable || fault instanceof StoreFull;
+/** Reported by the store itself; an unknown outcome also ends the process. */
+const isOfStore = (fault: unknown): boolean =>
+  fault instanceof DatabaseUnavailable || fault instanceof StoreFull || fault instanceof StoreUnknown;
 
-/** Logs a fault of the service; an unavailable store is reported by the store itself. */
+/** Logs a fault of the service, other than an unavailable store. */
 const logFault =
   (log: Log) =>
   (fault: unknown): void => {
-    if (!isPassing(fault)) log("webhook sending failed", { reason: fault instanceof Error ? fault.message : String(fault) });
+    if (!isOfStore(fault)) log("webhook sending failed", { reason: fault instanceof Error ? fault.message : String(fault) });
   };
 
 const logTry =

@@ -28,6 +28,8 @@ export type PlannedRequest = {
   clip: string | null;
   /** The end user for whom it is submitted. */
   endUser: string | null;
+  /** The address for its own events; absent: none. */
+  webhookUrl?: string;
 };
 /** A submission's response, as its client received it. */
 export type ReceivedResponse = {
@@ -70,6 +72,8 @@ export type ClientDeps = {
   catalogues: readonly { fromMs: number; catalogue: Catalogue }[];
   notebook: ClientLog;
   faults: () => Faults;
+  /** Awaited before the first submission of a request. */
+  prepare: (planned: PlannedRequest) => Promise<void> | undefined;
 };
 
 /** Temporary API errors, after which the same request is repeated later. */
@@ -122,6 +126,7 @@ export const createClients = (deps: ClientDeps) => {
           idempotencyKey: planned.key,
           body,
           ...(planned.endUser === null ? {} : { labels: { metadata: null, endUser: planned.endUser } }),
+          webhookUrl: planned.webhookUrl,
           fingerprint: planned.key === null ? null : fingerprintOf(body, JSON.parse(body) as JsonObject, {}),
         })
         .catch((fault: unknown) => fault as ApiError),
@@ -219,6 +224,8 @@ export const createClients = (deps: ClientDeps) => {
 
   /** Completes a planned request: submits until a final response arrives, then polls to the end. */
   const fulfil = async (planned: PlannedRequest): Promise<void> => {
+    const prepared = deps.prepare(planned);
+    if (prepared) await prepared;
     for (let turn = 0; turn < MAX_TRIES; turn += 1) {
       const response = await submitOnce(planned);
       if (response?.accepted) {

@@ -38,6 +38,17 @@ export const SITUATIONS = {
   erased: "a client deleted its generation",
   erasedLate: "a result arrived for an attempt of a deleted generation, before or after the deletion",
   erasuresRefused: "a deletion was rejected, because the generation had not ended",
+  endsDelivered: "the end of a generation was delivered to a receiver",
+  deliveriesRepeated: "an event was sent more than once",
+  deliveredByAnotherProcess: "an event was sent by several processes",
+  deliveriesTakenOver: "a node took over deliveries of an ended node",
+  deliveriesAfterHours: "a delivery waited for its retry while no node ran",
+  receiversGone: "a receiver returned 410",
+  receiversSilent: "a receiver broke the connection or did not respond",
+  receiversOut: "a receiver did not respond for minutes or hours",
+  secretsChanged: "a receiver changed to a rotated secret",
+  endpointsDisabled: "an account disabled or deleted an endpoint",
+  endpointsEnabled: "an account enabled an endpoint",
   confirmBounded: "a provider without responses was queried until confirm_s had passed",
 } as const;
 export type Situation = keyof typeof SITUATIONS;

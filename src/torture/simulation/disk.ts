@@ -49,6 +49,8 @@ export type DiskDeps = {
   trace: Trace;
   /** Changes a mutation before it reaches the store. */
   tamper: (mutation: Mutation) => Mutation;
+  /** Mutations are durable now. */
+  committed: (mutations: readonly Mutation[], outcomes: readonly MutationResult[]) => void;
   /** Reports behaviour that the service must never show. */
   fault: (text: string) => void;
 };
@@ -85,6 +87,9 @@ export const ASKED: readonly Read[] = [
   "watchedAttempts",
   "jobOwner",
   "generationById",
+  "webhookLanes",
+  "nextWebhooks",
+  "webhookEndpoint",
 ];
 
 /** Wraps reads that occasionally respond late. @param reach awaited before each read; the read throws its error. */
@@ -123,6 +128,7 @@ export const createDisk = async (deps: DiskDeps): Promise<Store> => {
     if (isUnknown && dice.chance(0.5)) throw new StoreUnknown("a sync failed, and nothing was written");
     const sent = mutations.map(deps.tamper);
     const outcomes = await inner.commit(sent);
+    deps.committed(sent, outcomes);
     checkTransitions(mutations, sent, outcomes, deps.fault);
     mutations.forEach((mutation, at) => {
       const outcome = outcomes[at];

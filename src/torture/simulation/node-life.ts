@@ -30,6 +30,8 @@ export const CROSSINGS = [
   "collect: kept",
   "decision: stored, not delivered",
   "drain: begun",
+  "webhook: before the bytes leave",
+  "webhook: answer read, not stored",
   // Only in worlds with several nodes.
   "lease: renewed",
   "claim: written, not taken up",

@@ -11,12 +11,15 @@ import { auditCancels } from "./audit-cancels.ts";
 import { auditDecisions } from "./audit-decisions.ts";
 import { auditErasures } from "./audit-erasures.ts";
 import { auditWatches } from "./audit-watches.ts";
-import { type ClientLog, createClients } from "./clients.ts";
+import { auditWebhooks } from "./audit-webhooks.ts";
+import { createRequests } from "./client-requests.ts";
+import { type ClientLog, createClients, type PlannedRequest } from "./clients.ts";
 import { createClips, openedMs } from "./clips.ts";
 import { createCluster, drawNodes } from "./cluster.ts";
 import { createCoverageCounters } from "./coverage-counters.ts";
 import { readEnds, verifyDisk, verifyOverdue } from "./database-checks.ts";
 import { drawFaults, FAULT_NAMES, type FaultName, type Faults } from "./faults.ts";
+import { passLongPauses } from "./long-pauses.ts";
 import { drawCatalogue, PROVIDERS, redrawCatalogue } from "./market.ts";
 import type { StoredFiles } from "./media.ts";
 import type { NodeEnvironment } from "./node-environment.ts";
@@ -28,6 +31,8 @@ import { createTimeline, type Timeline, WORLD_BEGINS_MS } from "./timeline.ts";
 import { createTrace } from "./trace.ts";
 import type { Answers } from "./unsaved-outcomes.ts";
 import { createUpstream } from "./upstream.ts";
+import { createWebhookAccounts } from "./webhook-accounts.ts";
+import { drawWebhooks, leftDeliveries } from "./webhook-world.ts";
 import { drawWorkload } from "./workload.ts";
 import { borrowDatabase } from "./world-database.ts";
 
@@ -115,6 +120,10 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
   const catalogue = () => catalogues.at(-1)?.catalogue ?? first;
   const { credits, tasks, spanMs } = drawWorkload(dice.fork("wishes"), first, drawn, options.wishes);
 
+  const webhooks = drawWebhooks(dice.fork("webhooks"), tasks, {
+    ...{ nowMs: world.nowMs, faults: () => faults, isPeace: () => isPeace, situations, trace, fault },
+  });
+
   const { database, giveBack } = borrowDatabase();
   const accountNames = credits.map((_, at) => `acc_${at}`);
   const accountSeqs = await endow(database, world.nowMs(), accountNames);
@@ -137,7 +146,14 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     wallMs: () => world.nowMs() + wallOffsetMs,
     isDiskFull: () => world.nowMs() < diskFullUntilMs,
     isBucketUnavailable: () => world.nowMs() < bucketUnavailableUntilMs,
-    ...{ answers, situations },
+    ...{ answers, situations, webhooks },
+    committed: (mutations, outcomes) => {
+      if (webhooks === null) return;
+      mutations.forEach((mutation, at) => {
+        const outcome = outcomes[at];
+        if (outcome) webhooks.oracle.committed(mutation, outcome);
+      });
+    },
     left: (provider, ref) => {
       upstream.sent(ref);
       if (unanswered.has(ref) && PROVIDERS[provider]?.recovery !== "key")
@@ -152,8 +168,18 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
   const fleet = createCluster({ count, dice: fleetDice, environment, reads, faults: () => faults });
   const { nodes } = fleet;
   const notebook: ClientLog = { sent: new Map(), heard: [], seen: new Map(), cancels: [], erasures: [], given: [] };
+  const isPeaceNow = () => isPeace;
+  const hookDice = dice.fork("webhook accounts");
+  const webhookAccounts =
+    webhooks &&
+    createWebhookAccounts({
+      ...{ world, trace, dice: hookDice, faults: () => faults, accountSeqs, receivers: webhooks.receivers, situations },
+      ...{ send: createRequests({ world, dice: hookDice, nodes }), isPeace: isPeaceNow },
+    });
   const clients = createClients({
     ...{ world, trace, dice: dice.fork("clients"), nodes, accountSeqs, catalogues, notebook, faults: () => faults },
+    prepare: ({ account, webhookUrl }: PlannedRequest) =>
+      webhookUrl === undefined ? undefined : webhookAccounts?.name(account, webhookUrl),
   });
   const ambientFaults = dice.fork("weather");
   const brown = ambientFaults.fork("brown-outs");
@@ -196,6 +222,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     isPeace: () => isPeace,
   });
   operator.begin();
+  webhookAccounts?.begin();
   fleet.boot();
   drainMicrotasks();
   let tasksLeft = tasks.reduce((sum, { senders }) => sum + senders, credits.length);
@@ -260,6 +287,22 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
       (await auditCancels({ ...evidence, isShared: fleet.shared !== null, situations }, ends)).forEach(fault);
       (await auditErasures({ ...evidence, situations }, ends)).forEach(fault);
       await options.witness?.(evidence, ends);
+      if (found.length === 0 && webhooks && webhookAccounts) {
+        let isEnabled = false;
+        void webhookAccounts.enableAll().then(() => {
+          isEnabled = true;
+        });
+        live(world, found, () => isEnabled);
+        const pauses = await passLongPauses({
+          ...{ world, nodes, isFailed: () => found.length > 0 },
+          live: (untilMs) => live(world, found, () => world.nowMs() >= untilMs),
+          left: [leftDeliveries(webhooks, reads, accountSeqs, world.nowMs)],
+        });
+        if (pauses === null) fault("deliveries are pending, are due and are not tried");
+        if (pauses !== null && pauses > 0) situations.count("deliveriesAfterHours");
+        const isExact = drawn.clockJump === 0 && count === 1;
+        (await auditWebhooks({ webhooks, reads, accountSeqs, isClockRight: isExact, situations })).forEach(fault);
+      }
     }
   } catch (thrown) {
     fault(thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown));
