@@ -11,6 +11,7 @@ import type { Mutant } from "./mutant.ts";
 import { NODE_MUTANTS } from "./nodes.ts";
 import { OPERATED_MUTANTS } from "./operated.ts";
 import { PIN_MUTANTS } from "./pins.ts";
+import { WEBHOOK_MUTANTS } from "./webhooks.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   ...MONEY_MUTANTS,
@@ -23,4 +24,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...OPERATED_MUTANTS,
   ...CANCEL_MUTANTS,
   ...ERASURE_MUTANTS,
+  ...WEBHOOK_MUTANTS,
 ];
