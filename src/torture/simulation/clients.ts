@@ -8,6 +8,7 @@ import type { AdminResult } from "../../domain/mutations.ts";
 import type { GenerationRecord, JsonObject } from "../../domain/types.ts";
 import type { Cancellation } from "../../generations/cancel.ts";
 import type { SubmitResult } from "../../generations/submit.ts";
+import { callerOf } from "./callers.ts";
 import { createRequests } from "./client-requests.ts";
 import type { Faults } from "./faults.ts";
 import type { Node } from "./node-environment.ts";
@@ -30,6 +31,8 @@ export type PlannedRequest = {
   endUser: string | null;
   /** The address for its own events; absent: none. */
   webhookUrl?: string;
+  /** Its clip is a stored file, which is chosen before the first submission; absent: it is not. */
+  stored?: "file" | "result";
 };
 /** A submission's response, as its client received it. */
 export type ReceivedResponse = {
@@ -74,6 +77,8 @@ export type ClientDeps = {
   faults: () => Faults;
   /** Awaited before the first submission of a request. */
   prepare: (planned: PlannedRequest) => Promise<void> | undefined;
+  /** Called after the response with the id of a generation. */
+  accepted: (planned: PlannedRequest) => void;
 };
 
 /** Temporary API errors, after which the same request is repeated later. */
@@ -112,12 +117,7 @@ export const createClients = (deps: ClientDeps) => {
     const answer = await query((engine) =>
       engine
         .submit({
-          caller: {
-            ...{ keySeq: planned.account + 1, keyId: `key_${planned.account}`, scope: "generate", paused: false },
-            accountSeq: deps.accountSeqs[planned.account] ?? 0,
-            accountId: `acc_${planned.account}`,
-            ...{ expiresAtMs: null, models: null, isLimited: false, burstPerS: null, inProgressLimit: null },
-          },
+          caller: callerOf(deps.accountSeqs, planned.account),
           requestId: `req_${planned.name}`,
           model: planned.model,
           input: inputOfRequest(planned),
@@ -230,6 +230,7 @@ export const createClients = (deps: ClientDeps) => {
       const response = await submitOnce(planned);
       if (response?.accepted) {
         maybeCancel(response.accepted.id, planned.account);
+        deps.accepted(planned);
         if (erasures.chance(0.2)) maybeErase(response.accepted.id, planned.account, ERASED_EARLY_MS);
         await follow(response.accepted.id, planned.account);
         return;

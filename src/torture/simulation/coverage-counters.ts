@@ -49,6 +49,15 @@ export const SITUATIONS = {
   secretsChanged: "a receiver changed to a rotated secret",
   endpointsDisabled: "an account disabled or deleted an endpoint",
   endpointsEnabled: "an account enabled an endpoint",
+  uploadsDeduplicated: "an uploaded file had the bytes of another file",
+  uploadsBroken: "the connection broke in the middle of an upload",
+  uploadsLeft: "a sweep gave up the reservation of an ended process",
+  uploadsOverQuota: "an upload was rejected for the quota of its account",
+  filesTaken: "a submission named an uploaded file",
+  resultsTaken: "a submission named a result file",
+  filesInUse: "a deletion was rejected, because a generation needed the file",
+  filesRemoved: "a client deleted an uploaded file",
+  filesExpired: "an uploaded file expired and was deleted",
   confirmBounded: "a provider without responses was queried until confirm_s had passed",
 } as const;
 export type Situation = keyof typeof SITUATIONS;

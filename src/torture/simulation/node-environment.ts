@@ -6,6 +6,7 @@ import type { Engine } from "../../app/engine-types.ts";
 import type { NameGeneration } from "../../domain/ids.ts";
 import type { Mutation, MutationResult } from "../../domain/mutations.ts";
 import type { StoreReads } from "../../store/store.ts";
+import type { UploadService } from "../../uploads/upload-service.ts";
 import type { WebhookService } from "../../webhooks/service.ts";
 import type { CoverageCounters } from "./coverage-counters.ts";
 import type { Faults } from "./faults.ts";
@@ -17,6 +18,7 @@ import type { SharedDatabase } from "./shared-database.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
 import type { Answers } from "./unsaved-outcomes.ts";
+import type { UploadWorld } from "./upload-world.ts";
 import type { Upstream } from "./upstream.ts";
 import type { WebhookWorld } from "./webhook-world.ts";
 import type { WorldDatabase } from "./world-database.ts";
@@ -50,6 +52,8 @@ export type NodeEnvironment = DurableFiles & {
   committed: (mutations: readonly Mutation[], outcomes: readonly MutationResult[]) => void;
   /** The receivers of webhooks; null: no account uses webhooks. */
   webhooks: WebhookWorld | null;
+  /** The stored bytes of uploads; null: no account uploads files. */
+  uploads: UploadWorld | null;
   /** Reports behaviour that the service must never show. */
   fault: (text: string) => void;
   /** The parts that nodes share; null: the node has its own database. */
@@ -83,6 +87,8 @@ export type Node = {
   admin(): WithPrincipal<GenerationAdmin> | undefined;
   /** The webhooks of its accounts; undefined whenever the engine is, and in a world without webhooks. */
   webhooks(): WebhookService | undefined;
+  /** As `webhooks`, in a world with uploads. */
+  uploads(): UploadService | undefined;
   life(): NodeLife | undefined;
   /** The true time at which this life finished its start. */
   openSinceMs(): number;

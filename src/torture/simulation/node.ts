@@ -13,6 +13,7 @@ import { type CrashLoop, createCrashLoopGuard } from "../../generations/crash-lo
 import { createStuck } from "../../generations/stuck.ts";
 import { DEFECT_EVENTS, type Log } from "../../logging/events.ts";
 import type { Store } from "../../store/store.ts";
+import type { UploadService } from "../../uploads/upload-service.ts";
 import { attemptOf, isOnRow } from "./audit-answers.ts";
 import { createDisk, defective } from "./disk.ts";
 import { createMedia, PIN_INPUTS } from "./media.ts";
@@ -20,6 +21,7 @@ import { createNetwork } from "./network.ts";
 import type { Node, NodeEnvironment } from "./node-environment.ts";
 import { beginLife, type Crossing, type NodeLife, stopTimesOf, timesOf } from "./node-life.ts";
 import { createNodeStore, OUT_OF_REACH } from "./node-store.ts";
+import { createNodeUploads, createUploadInputs } from "./node-uploads.ts";
 import { createNodeWebhooks, type NodeWebhooks } from "./node-webhooks.ts";
 import { createUnsavedOutcomes, type NodeDisk } from "./unsaved-outcomes.ts";
 import { UNASKED_OF_NODES } from "./unused-reads.ts";
@@ -47,11 +49,14 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
   const dice = environment.dice.fork(name);
   const spoolDice = dice.fork("spool");
   const hookDice = dice.fork("webhooks");
+  const uploadDice = dice.fork("uploads");
+  const uploaded = environment.uploads ?? undefined;
   let lives = 0;
   let life: NodeLife | undefined;
   let engine: Engine | undefined;
   let admin: WithPrincipal<GenerationAdmin> | undefined;
   let webhooks: NodeWebhooks | undefined;
+  let uploads: UploadService | undefined;
   /** Its own disk, which outlives its lives, and the tampering of mutations. */
   const own: NodeDisk = new Map();
   const tamper = defective(dice.fork("defects"), faults, situations);
@@ -139,8 +144,10 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
       answers.set(ref, { ...got, hasDisk: shared !== null, wasKept: false, wasRefused: false });
     };
     const offered = environment.catalogue();
+    const limits = { ...LIMITS, ...uploaded?.limits };
+    const isUnavailable = () => environment.isBucketUnavailable() || (shared === null && environment.isDiskFull());
     const joined = await createEngine({
-      limits: LIMITS,
+      limits,
       clock: mine.clock,
       log: log(mine),
       store,
@@ -158,9 +165,9 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
       media: createMedia({
         ...{ life: mine, dice, faults, upstream: environment.upstream, kept: environment.kept, clips: environment.clips },
         ...{ isShared: shared !== null, inHand: knownJob, situations },
-        isUnavailable: () => environment.isBucketUnavailable() || (shared === null && environment.isDiskFull()),
+        isUnavailable,
       }),
-      inputs: PIN_INPUTS,
+      inputs: { ...PIN_INPUTS, ...(uploaded && createUploadInputs(mine, store, uploaded, limits.file_retention_s)) },
       allowsHost: () => false,
       catalogue: offered,
       ...{ pace: 1, chance: dice.roll, maxMismatched: environment.maxMismatched },
@@ -224,6 +231,12 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
     engine = joined;
     admin = openAdminOf(mine, store, joined);
     webhooks = served;
+    uploads =
+      uploaded &&
+      createNodeUploads({
+        ...{ life: mine, dice: uploadDice, faults, store, engine: joined, log: log(mine), uploads: uploaded, isUnavailable },
+        isFirst: () => leaseKeeper?.isFirst() ?? true,
+      });
     announceDrain = () => membership.leave(0);
     drainWebhooks = served?.delivery.drain;
     leave = async () => {
@@ -281,6 +294,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
     engine = undefined;
     admin = undefined;
     webhooks = undefined;
+    uploads = undefined;
     return true;
   };
   const kill = (why: string) => {
@@ -297,6 +311,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
     openSinceMs: () => openSinceMs,
     boot: start,
     webhooks: () => webhooks?.service,
+    uploads: () => uploads,
     kill,
     pause: (ms) => {
       if (end("paused")) world.after(ms, start);
