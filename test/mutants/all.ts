@@ -11,6 +11,7 @@ import type { Mutant } from "./mutant.ts";
 import { NODE_MUTANTS } from "./nodes.ts";
 import { OPERATED_MUTANTS } from "./operated.ts";
 import { PIN_MUTANTS } from "./pins.ts";
+import { UPLOAD_MUTANTS } from "./uploads.ts";
 import { WEBHOOK_MUTANTS } from "./webhooks.ts";
 
 export const MUTANTS: readonly Mutant[] = [
@@ -25,4 +26,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...CANCEL_MUTANTS,
   ...ERASURE_MUTANTS,
   ...WEBHOOK_MUTANTS,
+  ...UPLOAD_MUTANTS,
 ];

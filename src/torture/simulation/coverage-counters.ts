@@ -56,6 +56,7 @@ export const SITUATIONS = {
   filesTaken: "a submission named an uploaded file",
   resultsTaken: "a submission named a result file",
   filesInUse: "a deletion was rejected, because a generation needed the file",
+  filesDeletedMeanwhile: "a file was deleted while a submission that named it was checked",
   filesRemoved: "a client deleted an uploaded file",
   filesExpired: "an uploaded file expired and was deleted",
   confirmBounded: "a provider without responses was queried until confirm_s had passed",

@@ -3,7 +3,7 @@
 // It checks at each commit and each deletion that nothing is removed that a file or an open generation needs.
 import type { Mutation, MutationResult } from "../../domain/mutations.ts";
 import type { InputFile } from "../../domain/types.ts";
-import type { UploadMutation } from "../../domain/upload-mutations.ts";
+import { isUploadMutation, type UploadMutation } from "../../domain/upload-mutations.ts";
 import type { CoverageCounters } from "./coverage-counters.ts";
 import { type StoredBytes, sha256Of } from "./stored-uploads.ts";
 
@@ -122,6 +122,9 @@ export const createFileOracle = (deps: Deps): FileOracle => {
   };
   return {
     committed: (mutation, outcome) => {
+      if (isUploadMutation(mutation) && outcome.kind === "refused")
+        fault(`${mutation.mutation}: the store refused it: ${outcome.reason}`);
+      if (outcome.kind === "file_deleted") deps.situations.count("filesDeletedMeanwhile");
       if (mutation.mutation === "admit" && outcome.kind === "admitted") admitted(mutation);
       else if (mutation.mutation === "step" && outcome.kind === "stepped") {
         const one = taking.get(mutation.seq);

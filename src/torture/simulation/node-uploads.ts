@@ -23,21 +23,30 @@ const FREE_BYTES = 1e12;
 
 /** The stored files that an input can name. @param keepFilesS retention of result files */
 export const createUploadInputs = (
-  { clock, cross }: NodeLife,
-  store: Store,
+  { life, dice, store }: { life: NodeLife; dice: Rng; store: Store },
   { links, limits, isStored }: UploadWorld,
   keepFilesS: number,
-): Pick<EngineDeps["inputs"], "ownFiles" | "hasFile"> => ({
-  hasFile: async (file) => {
-    await cross("read");
-    return isStored(file);
-  },
-  ownFiles: {
-    ...createOwnFiles({ read: createOwnLinks(() => ["https://us.test"]), reads: store, links, clock, keepFilesS }),
-    open: (file) => async () => (isStored(file) ? new Response(null) : undefined),
-    keepMs: limits.upload_retention_s * 1000,
-  },
-});
+): Pick<EngineDeps["inputs"], "ownFiles" | "hasFile"> => {
+  const { clock } = life;
+  const own = createOwnFiles({ read: createOwnLinks(() => ["https://us.test"]), reads: store, links, clock, keepFilesS });
+  return {
+    hasFile: async (file) => {
+      await life.cross("read");
+      return isStored(file);
+    },
+    ownFiles: {
+      isOwn: own.isOwn,
+      find: async (link, caller) => {
+        const found = await own.find(link, caller);
+        // The file may be deleted before the admission.
+        await life.sleep(dice.between(0, 20));
+        return found;
+      },
+      open: (file) => async () => (isStored(file) ? new Response(null) : undefined),
+      keepMs: limits.upload_retention_s * 1000,
+    },
+  };
+};
 
 /** Reads the length from the words of a clip, as a sandbox process reads it from a file. */
 const createMeasure =

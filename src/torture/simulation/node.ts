@@ -167,7 +167,10 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
         ...{ isShared: shared !== null, inHand: knownJob, situations },
         isUnavailable,
       }),
-      inputs: { ...PIN_INPUTS, ...(uploaded && createUploadInputs(mine, store, uploaded, limits.file_retention_s)) },
+      inputs: {
+        ...PIN_INPUTS,
+        ...(uploaded && createUploadInputs({ life: mine, dice: uploadDice, store }, uploaded, limits.file_retention_s)),
+      },
       allowsHost: () => false,
       catalogue: offered,
       ...{ pace: 1, chance: dice.roll, maxMismatched: environment.maxMismatched },

@@ -26,8 +26,9 @@ const PASSING: ReadonlySet<string> = new Set(["restarting", "busy", "concurrency
 const MAX_TRIES = 8;
 /** A client closes the connection of an upload after this time. */
 const GIVES_UP_MS = 20_000;
-/** The latest deletion after an upload, and after the admission of a generation that takes the file. */
+/** The latest deletion after an upload, during a submission that takes the file, and after its admission. */
 const REMOVED_WITHIN_MS = 10 * MINUTE_MS;
+const REMOVED_MEANWHILE_MS = 10;
 const REMOVED_IN_USE_MS = 20_000;
 const CHUNK_BYTES = 400;
 /** Share of the inputs that are links instead of short forms. */
@@ -147,6 +148,7 @@ export const createUploadClients = (deps: UploadClientsDeps) => {
       const id = stored === undefined ? undefined : storedFileOf(account, stored);
       if (id === undefined || planned.clip !== null) return;
       situations.count(stored === "file" ? "filesTaken" : "resultsTaken");
+      if (stored === "file" && dice.chance(0.6)) maybeRemove(id, account, REMOVED_MEANWHILE_MS);
       planned.clip = dice.chance(LINKS) ? uploads.links.sign(id, 1, ".mp4") : stored === "file" ? id : `${id}/1`;
     },
     /** Sometimes deletes the file of a request whose generation may still need it. */
