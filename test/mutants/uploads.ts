@@ -39,6 +39,7 @@ export const UPLOAD_MUTANTS: readonly Mutant[] = [
       },
     ],
     killer: "simulation",
+    seed: 258,
   },
   {
     name: "upload-left-reserved",

@@ -24,7 +24,7 @@ export const defective =
   };
 
 /**
- * Reports a transition that the store refuses although it was not tampered with; the service must never send one. @param sent the
+ * Reports a transition or an admission that the store refuses although it was not tampered with; the service must never send one. @param sent the
  * mutations as the store received them
  */
 export const checkTransitions = (
@@ -35,8 +35,9 @@ export const checkTransitions = (
 ): void => {
   mutations.forEach((mutation, at) => {
     const outcome = outcomes[at];
-    if (mutation.mutation === "step" && sent[at] === mutation && outcome?.kind === "refused")
-      fault(`${mutation.seq}: the store refused its ${mutation.event.type}: ${outcome.reason}`);
+    if (outcome?.kind !== "refused" || sent[at] !== mutation) return;
+    if (mutation.mutation === "step") fault(`${mutation.seq}: the store refused its ${mutation.event.type}: ${outcome.reason}`);
+    if (mutation.mutation === "admit") fault(`${mutation.id}: the store refused its admission: ${outcome.reason}`);
   });
 };
 
