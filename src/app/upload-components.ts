@@ -9,6 +9,7 @@ import { blobFile, verifiedFile } from "../files/verified-file.ts";
 import { createOwnLinks } from "../inputs/own-links.ts";
 import type { OpenInput } from "../providers/prepared-request.ts";
 import { cheapestJob } from "../quote/minimum-price.ts";
+import { freeBytesOf } from "../uploads/admission.ts";
 import { createOwnFiles } from "../uploads/own-files.ts";
 import { createResumableService, type ResumableService } from "../uploads/resumable-service.ts";
 import { createUploadService, type UploadService } from "../uploads/upload-service.ts";
@@ -82,7 +83,7 @@ export const createUploads = (
     clock,
     log,
     storage: storage.uploads,
-    dir: join(settings.data.dir, "uploads"),
+    freeBytes: freeBytesOf(join(settings.data.dir, "uploads")),
     measure: measureUpload,
     admission: engine.admission,
     cheapest: () => cheapestJob(engine.routes.catalogue().models, (routeId) => engine.routes.state(routeId) !== "unconfigured"),

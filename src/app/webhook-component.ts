@@ -33,7 +33,7 @@ export const createResourceOf =
  * Creates the function that finds the record of a delivery. A delivery can be read from the store before this process handles the
  * commit that added it. The cached record is then older than the event, and it is dropped so that polls show the event, too.
  */
-const createRecordOf =
+export const createRecordOf =
   (records: Pick<RecordCache, "newest" | "drop">, reads: Pick<StoreReads, "generationBySeq">): SendDeps["recordOf"] =>
   async (delivery) => {
     const { generationSeq: seq } = delivery;

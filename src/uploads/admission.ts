@@ -8,8 +8,8 @@ import { BUSY, NO_SPACE } from "./store-upload.ts";
 
 export type UploadAdmissionDeps = {
   reads: Pick<StoreReads, "account">;
-  /** The directory that uploads are received in. */
-  dir: string;
+  /** Free bytes of the disk that uploads are received on; undefined if they cannot be determined. */
+  freeBytes: () => Promise<number | undefined>;
   /** Whether the service accepts new work. */
   admission: () => "open" | "restarting" | "busy";
   /** The price of the cheapest job of any model; undefined if no model is available. */
@@ -29,10 +29,18 @@ export const requireOpen = ({ admission }: Pick<UploadAdmissionDeps, "admission"
   if (state === "busy") refuse("busy", BUSY);
 };
 
+/** Creates the function that determines the free bytes of the disk of a directory. */
+export const freeBytesOf =
+  (dir: string): UploadAdmissionDeps["freeBytes"] =>
+  async () => {
+    const space = await statfs(dir).catch(() => undefined);
+    return space && space.bavail * space.bsize;
+  };
+
 /** @throws ApiError `busy` if the disk has no space for so many bytes */
-export const requireSpace = async ({ dir }: Pick<UploadAdmissionDeps, "dir">, bytes: number): Promise<void> => {
-  const space = await statfs(dir).catch(() => undefined);
-  if (space && space.bavail * space.bsize < bytes + RESERVE_BYTES) refuse("busy", NO_SPACE);
+export const requireSpace = async ({ freeBytes }: Pick<UploadAdmissionDeps, "freeBytes">, bytes: number): Promise<void> => {
+  const space = await freeBytes();
+  if (space !== undefined && space < bytes + RESERVE_BYTES) refuse("busy", NO_SPACE);
 };
 
 /** @throws ApiError `restarting`, `busy`, `insufficient_credits` */

@@ -1,7 +1,7 @@
 // Delivery of webhooks: it follows commits, fills the queues, and takes over what an ended node left.
 import { createWebhookLanes, type WebhookLanes } from "../../actors/webhooks/lanes.ts";
 import type { Clock } from "../domain/clock.ts";
-import { StoreFull } from "../domain/commit-errors.ts";
+import { StoreFull, StoreUnknown } from "../domain/commit-errors.ts";
 import type { Mutation, MutationResult, ResultOf } from "../domain/mutations.ts";
 import type { PendingDelivery, TryResult, WebhookTry } from "../domain/webhooks.ts";
 import type { Log } from "../logging/events.ts";
@@ -45,13 +45,15 @@ export type WebhookDelivery = {
 const CLAIM_LIMIT = 1000;
 const BEGIN_AGAIN_MS = 1000;
 
-const isPassing = (fault: unknown): boolean => fault instanceof DatabaseUnavailable || fault instanceof StoreFull;
+/** Reported by the store itself; an unknown outcome also ends the process. */
+const isOfStore = (fault: unknown): boolean =>
+  fault instanceof DatabaseUnavailable || fault instanceof StoreFull || fault instanceof StoreUnknown;
 
-/** Logs a fault of the service; an unavailable store is reported by the store itself. */
+/** Logs a fault of the service, other than an unavailable store. */
 const logFault =
   (log: Log) =>
   (fault: unknown): void => {
-    if (!isPassing(fault)) log("webhook sending failed", { reason: fault instanceof Error ? fault.message : String(fault) });
+    if (!isOfStore(fault)) log("webhook sending failed", { reason: fault instanceof Error ? fault.message : String(fault) });
   };
 
 const logTry =

@@ -4,13 +4,28 @@ import type { Clock } from "../domain/clock.ts";
 import type { GenerationRecord } from "../domain/types.ts";
 import type { PendingDelivery, WebhookTry } from "../domain/webhooks.ts";
 import { KEEPS_CONNECTIONS } from "../http-client/keep-alive.ts";
-import { type FetchOptions, guardedFetch } from "../media/guarded-fetch.ts";
+import { type Fetched, type FetchOptions, guardedFetch } from "../media/guarded-fetch.ts";
 import type { AllowsHost } from "../media/host-allowlist.ts";
 import { bodyOf, eventId, isOutdated, recordAt } from "./payload.ts";
 import { signatureHeaders } from "./signature.ts";
 
 /** The receiver of a delivery. `events`: those that it gets. */
 export type Target = { url: string; events: string; allows: AllowsHost; secrets: readonly string[] };
+
+/** How a request is sent and timed. The simulation replaces it. */
+export type Exchange = {
+  fetch: (url: string, options: FetchOptions) => Promise<Fetched>;
+  /** A signal that aborts after this time. */
+  timeout: (ms: number) => AbortSignal;
+  /** Monotonic time in milliseconds. */
+  monoMs: () => number;
+};
+
+const NETWORK: Exchange = {
+  fetch: guardedFetch,
+  timeout: (ms) => AbortSignal.timeout(ms),
+  monoMs: () => performance.now(),
+};
 
 export type SendDeps = {
   clock: Pick<Clock, "nowMs">;
@@ -24,6 +39,7 @@ export type SendDeps = {
   timeoutMs: number;
   /** Replaced by tests: name lookup and certificate authority. */
   fetch?: Pick<FetchOptions, "resolve" | "ca">;
+  exchange?: Exchange;
 };
 
 /** Stored and read bytes of a response. */
@@ -50,11 +66,11 @@ const readAnswer = async ({ body }: Response): Promise<string> => {
 };
 
 export const createSend = (deps: SendDeps) => {
-  const { clock, timeoutMs } = deps;
+  const { clock, timeoutMs, exchange = NETWORK } = deps;
 
   const post = async (target: Target, body: string, signed: Record<string, string>, signal: AbortSignal) => {
     const { url, allows } = target;
-    const fetched = await guardedFetch(url, {
+    const fetched = await exchange.fetch(url, {
       ...{ body, allows, signal, followsRedirects: false, keepsConnection: KEEPS_CONNECTIONS, ...deps.fetch },
       headers: { "Content-Type": "application/json", ...signed },
     });
@@ -68,10 +84,10 @@ export const createSend = (deps: SendDeps) => {
     const data = record ? deps.resourceOf(recordAt(delivery, record)) : (delivery.data ?? "{}");
     const body = bodyOf(delivery, data);
     const atMs = clock.nowMs();
-    const startedMono = performance.now();
+    const startedMono = exchange.monoMs();
     const signed = signatureHeaders(eventId(delivery, record), atMs, body, target.secrets);
-    const response = await post(target, body, signed, AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]));
-    const made: WebhookTry = { atMs, ...response, durationMs: Math.round(performance.now() - startedMono) };
+    const response = await post(target, body, signed, AbortSignal.any([stop, exchange.timeout(timeoutMs)]));
+    const made: WebhookTry = { atMs, ...response, durationMs: Math.round(exchange.monoMs() - startedMono) };
     return made;
   };
 

@@ -12,6 +12,8 @@ import { NODE_MUTANTS } from "./nodes.ts";
 import { OPERATED_MUTANTS } from "./operated.ts";
 import { PIN_MUTANTS } from "./pins.ts";
 import { RECEIVER_MUTANTS } from "./receivers.ts";
+import { UPLOAD_MUTANTS } from "./uploads.ts";
+import { WEBHOOK_MUTANTS } from "./webhooks.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   ...MONEY_MUTANTS,
@@ -25,4 +27,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...CANCEL_MUTANTS,
   ...ERASURE_MUTANTS,
   ...RECEIVER_MUTANTS,
+  ...WEBHOOK_MUTANTS,
+  ...UPLOAD_MUTANTS,
 ];

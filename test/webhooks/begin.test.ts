@@ -1,21 +1,24 @@
 // The start of the delivery: an unavailable store delays no other part of the start.
 import { expect, test } from "bun:test";
+import { StoreUnknown } from "../../src/domain/commit-errors.ts";
 import { DatabaseUnavailable } from "../../src/store/errors.ts";
 import { createWebhookDelivery, type DeliveryDeps } from "../../src/webhooks/delivery.ts";
 import { testClock } from "../clock.ts";
 
-/** A delivery whose store is unavailable for its first reads. */
-const open = (failures: number) => {
+/** A delivery whose store fails the first reads. */
+const open = (failures: number, fault: Error = new DatabaseUnavailable("no connection")) => {
   const clock = testClock();
   let reads = 0;
   const webhookLanes = async () => {
     reads += 1;
-    if (reads <= failures) throw new DatabaseUnavailable("no connection");
+    if (reads <= failures) throw fault;
     return [];
   };
   const targets = { of: async () => "deleted" as const, forget: () => undefined };
-  const deps = { clock, log: () => undefined, reads: { webhookLanes }, targets, node: null, timeoutMs: 1000 };
-  return { clock, delivery: createWebhookDelivery(deps as unknown as DeliveryDeps), reads: () => reads };
+  const events: string[] = [];
+  const log = (event: string) => void events.push(event);
+  const deps = { clock, log, reads: { webhookLanes }, targets, node: null, timeoutMs: 1000 };
+  return { clock, delivery: createWebhookDelivery(deps as unknown as DeliveryDeps), reads: () => reads, events };
 };
 const settle = () => new Promise((turn) => setImmediate(turn));
 
@@ -40,4 +43,18 @@ test("a stopped delivery reads nothing more", async () => {
   await settle();
   expect(reads()).toBe(1);
   clock.stop();
+});
+
+test("logs a fault of the service, but not an unknown outcome, which ends the process", async () => {
+  for (const [fault, logged] of [
+    [new Error("a defect"), ["webhook sending failed"]],
+    [new StoreUnknown("the database does not respond"), []],
+  ] as const) {
+    const { clock, delivery, events } = open(1, fault);
+    delivery.begin();
+    await settle();
+    expect(events).toEqual([...logged]);
+    delivery.stop();
+    clock.stop();
+  }
 });

@@ -17,4 +17,7 @@ export const LEFT_BEHIND = `SELECT g.seq FROM generation g WHERE g.seq IN
 export const LEFT_OPEN = `SELECT g.seq FROM generation g WHERE g.completed_at_ms IS NULL AND ${IS_OF} ORDER BY g.seq`;
 export const OWNER = `SELECT ${ownerOf("g")} AS epoch FROM generation g WHERE g.seq = ?1`;
 export const HAS_ENDED = "SELECT 1 FROM generation WHERE seq = ?1 AND completed_at_ms IS NOT NULL";
+/** Makes an owner (?1) deliver at most ?3 pending deliveries of other owners (?2). */
+export const CLAIM_DELIVERIES = `UPDATE webhook_delivery SET epoch = ?1 WHERE seq IN (SELECT d.seq FROM webhook_delivery d
+    WHERE d.state = 'pending' AND d.epoch IN (SELECT value FROM json_each(?2)) ORDER BY d.seq LIMIT ?3)`;
 export const NEWEST = "SELECT max(seq) AS newest FROM generation";

@@ -7,11 +7,11 @@ import { type Clips, FRAME_MS, shownBy } from "./clips.ts";
 import type { Upstream } from "./upstream.ts";
 
 export const auditClip = (
-  { clip }: Pick<PlannedRequest, "clip">,
+  { clip, stored }: Pick<PlannedRequest, "clip" | "stored">,
   { id, status, attempts, error }: Pick<GenerationRecord, "id" | "status" | "attempts" | "error">,
   { upstream, clips }: { upstream: Pick<Upstream, "jobs">; clips: Clips },
 ): string[] => {
-  if (clip === null) return [];
+  if (clip === null || stored !== undefined) return [];
   const { measuredMs, fetchedMs, isStuck } = shownBy(clip);
   const isWithin = (ms: number) => Math.abs(ms - measuredMs) <= FRAME_MS;
   const mine = upstream.jobs.filter(({ ref }) => ref.startsWith(`${id.slice("gen_".length)}-`));

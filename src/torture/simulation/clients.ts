@@ -8,6 +8,8 @@ import type { AdminResult } from "../../domain/mutations.ts";
 import type { GenerationRecord, JsonObject } from "../../domain/types.ts";
 import type { Cancellation } from "../../generations/cancel.ts";
 import type { SubmitResult } from "../../generations/submit.ts";
+import { callerOf } from "./callers.ts";
+import { createRequests } from "./client-requests.ts";
 import type { Faults } from "./faults.ts";
 import type { Node } from "./node-environment.ts";
 import type { Rng } from "./rng.ts";
@@ -27,6 +29,10 @@ export type PlannedRequest = {
   clip: string | null;
   /** The end user for whom it is submitted. */
   endUser: string | null;
+  /** The address for its own events; absent: none. */
+  webhookUrl?: string;
+  /** Its clip is a stored file, which is chosen before the first submission; absent: it is not. */
+  stored?: "file" | "result";
 };
 /** A submission's response, as its client received it. */
 export type ReceivedResponse = {
@@ -69,9 +75,12 @@ export type ClientDeps = {
   catalogues: readonly { fromMs: number; catalogue: Catalogue }[];
   notebook: ClientLog;
   faults: () => Faults;
+  /** Awaited before the first submission of a request. */
+  prepare: (planned: PlannedRequest) => Promise<void> | undefined;
+  /** Called after the response with the id of a generation. */
+  accepted: (planned: PlannedRequest) => void;
 };
 
-const MAX_ANSWER_MS = 20_000;
 /** Temporary API errors, after which the same request is repeated later. */
 const PASSING: ReadonlySet<string> = new Set(["restarting", "busy", "concurrency_limit", "model_unavailable"]);
 const MAX_TRIES = 40;
@@ -96,29 +105,9 @@ export const createClients = (deps: ClientDeps) => {
   const cancels = dice.fork("cancels");
   const erasures = dice.fork("erasures");
   let references = 0;
-  let turn = 0;
-  /** The next node that responds, as a load balancer selects it. */
-  const reach = () => {
-    if (nodes.length === 1) return dice.pick(nodes);
-    turn += 1;
-    const inTurn = nodes.map((_, at) => nodes[(turn + at) % nodes.length]);
-    return inTurn.find((node) => node?.engine()) ?? nodes[0];
-  };
-
-  /** One request to any node that responds; undefined if no response arrived. */
-  const query = async <T>(request: (engine: NonNullable<ReturnType<Node["engine"]>>) => Promise<T>): Promise<T | undefined> => {
-    const node = reach();
-    const engine = node?.engine();
-    if (!engine) return undefined;
-    // A stopped process handles the request after it resumes, even if the client no longer waits.
-    const answered = async () => {
-      if (nodes.length > 1) await node?.life()?.awake();
-      return await request(engine);
-    };
-    // An exception corresponds to a 500, which proves nothing.
-    const answer = await Promise.race([answered().catch(() => undefined), sleep(MAX_ANSWER_MS)]);
-    return answer ?? undefined;
-  };
+  const send = createRequests({ world, dice, nodes });
+  const query = <T>(request: (engine: NonNullable<ReturnType<Node["engine"]>>) => Promise<T>) =>
+    send((node) => node.engine(), request);
 
   const submitOnce = async (planned: PlannedRequest): Promise<ReceivedResponse | undefined> => {
     const sentAtMs = world.nowMs();
@@ -128,12 +117,7 @@ export const createClients = (deps: ClientDeps) => {
     const answer = await query((engine) =>
       engine
         .submit({
-          caller: {
-            ...{ keySeq: planned.account + 1, keyId: `key_${planned.account}`, scope: "generate", paused: false },
-            accountSeq: deps.accountSeqs[planned.account] ?? 0,
-            accountId: `acc_${planned.account}`,
-            ...{ expiresAtMs: null, models: null, isLimited: false, burstPerS: null, inProgressLimit: null },
-          },
+          caller: callerOf(deps.accountSeqs, planned.account),
           requestId: `req_${planned.name}`,
           model: planned.model,
           input: inputOfRequest(planned),
@@ -142,6 +126,7 @@ export const createClients = (deps: ClientDeps) => {
           idempotencyKey: planned.key,
           body,
           ...(planned.endUser === null ? {} : { labels: { metadata: null, endUser: planned.endUser } }),
+          ...(planned.webhookUrl === undefined ? {} : { webhookUrl: () => planned.webhookUrl ?? "" }),
           fingerprint: planned.key === null ? null : fingerprintOf(body, JSON.parse(body) as JsonObject, {}),
         })
         .catch((fault: unknown) => fault as ApiError),
@@ -239,10 +224,13 @@ export const createClients = (deps: ClientDeps) => {
 
   /** Completes a planned request: submits until a final response arrives, then polls to the end. */
   const fulfil = async (planned: PlannedRequest): Promise<void> => {
+    const prepared = deps.prepare(planned);
+    if (prepared) await prepared;
     for (let turn = 0; turn < MAX_TRIES; turn += 1) {
       const response = await submitOnce(planned);
       if (response?.accepted) {
         maybeCancel(response.accepted.id, planned.account);
+        deps.accepted(planned);
         if (erasures.chance(0.2)) maybeErase(response.accepted.id, planned.account, ERASED_EARLY_MS);
         await follow(response.accepted.id, planned.account);
         return;

@@ -24,7 +24,7 @@ export const defective =
   };
 
 /**
- * Reports a transition that the store refuses although it was not tampered with; the service must never send one. @param sent the
+ * Reports a transition or an admission that the store refuses although it was not tampered with; the service must never send one. @param sent the
  * mutations as the store received them
  */
 export const checkTransitions = (
@@ -35,8 +35,9 @@ export const checkTransitions = (
 ): void => {
   mutations.forEach((mutation, at) => {
     const outcome = outcomes[at];
-    if (mutation.mutation === "step" && sent[at] === mutation && outcome?.kind === "refused")
-      fault(`${mutation.seq}: the store refused its ${mutation.event.type}: ${outcome.reason}`);
+    if (outcome?.kind !== "refused" || sent[at] !== mutation) return;
+    if (mutation.mutation === "step") fault(`${mutation.seq}: the store refused its ${mutation.event.type}: ${outcome.reason}`);
+    if (mutation.mutation === "admit") fault(`${mutation.id}: the store refused its admission: ${outcome.reason}`);
   });
 };
 
@@ -49,6 +50,8 @@ export type DiskDeps = {
   trace: Trace;
   /** Changes a mutation before it reaches the store. */
   tamper: (mutation: Mutation) => Mutation;
+  /** Mutations are durable now. */
+  committed: (mutations: readonly Mutation[], outcomes: readonly MutationResult[]) => void;
   /** Reports behaviour that the service must never show. */
   fault: (text: string) => void;
 };
@@ -85,6 +88,9 @@ export const ASKED: readonly Read[] = [
   "watchedAttempts",
   "jobOwner",
   "generationById",
+  "webhookLanes",
+  "nextWebhooks",
+  "webhookEndpoint",
 ];
 
 /** Wraps reads that occasionally respond late. @param reach awaited before each read; the read throws its error. */
@@ -123,6 +129,7 @@ export const createDisk = async (deps: DiskDeps): Promise<Store> => {
     if (isUnknown && dice.chance(0.5)) throw new StoreUnknown("a sync failed, and nothing was written");
     const sent = mutations.map(deps.tamper);
     const outcomes = await inner.commit(sent);
+    deps.committed(sent, outcomes);
     checkTransitions(mutations, sent, outcomes, deps.fault);
     mutations.forEach((mutation, at) => {
       const outcome = outcomes[at];

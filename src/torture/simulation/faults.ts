@@ -62,6 +62,15 @@ export const FAULTS = {
   cancel: { most: 0.5, means: "a client cancels its generation at some moment, per accepted request" },
   spoolFull: { most: 0.3, means: "a node's own disk stores no responses for a while, per node and minute" },
   erase: { most: 0.5, means: "a client deletes its generation, mostly after its end, per accepted request" },
+  // Of receivers of webhooks, and of accounts that use them.
+  brokenReceiver: { most: 0.5, means: "a receiver of webhooks responds with an error, or not at all, per try" },
+  absentReceiver: { most: 0.3, means: "a receiver of webhooks does not respond for minutes or hours, per minute" },
+  goneReceiver: { most: 0.1, means: "a receiver of webhooks returns 410, per try" },
+  changedEndpoint: { most: 0.2, means: "an account disables, enables or deletes a webhook endpoint, per minute" },
+  rotatedSecret: { most: 0.2, means: "an account rotates a webhook secret, per minute" },
+  // Of uploads.
+  brokenUpload: { most: 0.3, means: "the connection breaks in the middle of an upload, per upload" },
+  removedFile: { most: 0.8, means: "a client deletes an uploaded file, also while a generation needs it, per file and use" },
 } as const;
 export type FaultName = keyof typeof FAULTS;
 export type Faults = Readonly<Record<FaultName, number>>;

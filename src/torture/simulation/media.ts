@@ -4,13 +4,14 @@ import { judged } from "../../domain/delivery-check.ts";
 import { isSpooled, SPOOLED, StorageRefused } from "../../files/port.ts";
 import { lengthFault } from "../../media/pin-input.ts";
 import type { CollectOutcome, Media, PinOutcome, PinTarget } from "../../media/port.ts";
-import { type Clips, copyName, measureClips, shownBy } from "./clips.ts";
+import { type Clips, copyName, FRAME_MS, measureClips, shownBy } from "./clips.ts";
 import type { CoverageCounters } from "./coverage-counters.ts";
 import { delivered } from "./deliveries.ts";
 import type { Faults } from "./faults.ts";
 import { INLINE } from "./network.ts";
 import type { NodeLife } from "./node-life.ts";
 import type { Rng } from "./rng.ts";
+import { RESULT_MS } from "./upload-contents.ts";
 import type { Upstream, UpstreamJob } from "./upstream.ts";
 
 /** The name of a job's file, which clients receive instead of a hash. */
@@ -33,7 +34,7 @@ export const PIN_INPUTS: EngineDeps["inputs"] = {
   },
   signInput: (base, ref, n) => `${base}/inputs/${ref}/${n}?`,
   ...{ isTrusting: false, mostBytes: 1_000_000 },
-  // Clients of a world upload nothing, so no input names a stored file.
+  // In a world without uploads no input names a stored file.
   hasFile: async () => true,
   openInput: async () => undefined,
   ownFiles: { isOwn: () => false, find: async () => undefined, open: () => async () => undefined, keepMs: 0 },
@@ -83,7 +84,13 @@ export const createMedia = (
     return { kind: "pinned", copy };
   };
   return {
-    measure: async (links) => measureClips(links),
+    measure: async (links, _, stored) => {
+      const results = await Promise.all(links.map(({ url }) => stored?.get(url)?.({})));
+      return links.flatMap((link, at) => {
+        if (!stored?.has(link.url)) return measureClips([link]);
+        return results[at] ? [{ ...link, ms: RESULT_MS, frameMs: FRAME_MS, width: 1280, height: 720, bytes: 1000 }] : [];
+      });
+    },
     pin,
     hasCopy: async (generationId, { n }) => {
       if (dice.chance(deps.faults().lostCopy)) {

@@ -4,7 +4,10 @@ import type { GenerationAdmin } from "../../admin/generations.ts";
 import type { WithPrincipal } from "../../admin/principal.ts";
 import type { Engine } from "../../app/engine-types.ts";
 import type { NameGeneration } from "../../domain/ids.ts";
+import type { Mutation, MutationResult } from "../../domain/mutations.ts";
 import type { StoreReads } from "../../store/store.ts";
+import type { UploadService } from "../../uploads/upload-service.ts";
+import type { WebhookService } from "../../webhooks/service.ts";
 import type { CoverageCounters } from "./coverage-counters.ts";
 import type { Faults } from "./faults.ts";
 import type { DurableFiles } from "./media.ts";
@@ -15,7 +18,9 @@ import type { SharedDatabase } from "./shared-database.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
 import type { Answers } from "./unsaved-outcomes.ts";
+import type { UploadWorld } from "./upload-world.ts";
 import type { Upstream } from "./upstream.ts";
+import type { WebhookWorld } from "./webhook-world.ts";
 import type { WorldDatabase } from "./world-database.ts";
 
 /** The environment that all nodes of a world share. */
@@ -43,6 +48,12 @@ export type NodeEnvironment = DurableFiles & {
   struck: (crossing: Crossing) => void;
   /** The row number and the random part of the next generation. */
   nameGeneration: NameGeneration;
+  /** Mutations are durable now, whether or not their node learns of it. */
+  committed: (mutations: readonly Mutation[], outcomes: readonly MutationResult[]) => void;
+  /** The receivers of webhooks; null: no account uses webhooks. */
+  webhooks: WebhookWorld | null;
+  /** The stored bytes of uploads; null: no account uploads files. */
+  uploads: UploadWorld | null;
   /** Reports behaviour that the service must never show. */
   fault: (text: string) => void;
   /** The parts that nodes share; null: the node has its own database. */
@@ -74,12 +85,18 @@ export type Node = {
   engine(): Engine | undefined;
   /** The admin service for decisions about generations; undefined whenever the engine is. */
   admin(): WithPrincipal<GenerationAdmin> | undefined;
+  /** The webhooks of its accounts; undefined whenever the engine is, and in a world without webhooks. */
+  webhooks(): WebhookService | undefined;
+  /** As `webhooks`, in a world with uploads. */
+  uploads(): UploadService | undefined;
   life(): NodeLife | undefined;
   /** The true time at which this life finished its start. */
   openSinceMs(): number;
   boot(): void;
   /** Ends this life immediately. The node restarts after a while. */
   kill(why: string): void;
+  /** Ends this life immediately. The node restarts after this time. */
+  pause(ms: number): void;
   /** Ends this life as an operator would: drain, then exit. */
   retire(): void;
   lives(): number;

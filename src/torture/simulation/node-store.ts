@@ -128,6 +128,7 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
     const outcomes = await transact((rows) => {
       const sent = mutations.map(deps.tamper);
       const reported = rows.carryOut(sent);
+      deps.committed(sent, reported);
       checkTransitions(mutations, sent, reported, deps.fault);
       mutations.forEach((mutation, at) => {
         const outcome = reported[at];
@@ -176,8 +177,11 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
         await life.cross("claim: written, not taken up");
         return seqs;
       },
-      // No account of a simulated world has a webhook endpoint.
-      takeOverWebhooks: () => Promise.resolve(0),
+      takeOverWebhooks: async (limit) => {
+        const count = await transact((rows) => rows.claimDeliveries(limit));
+        if (count > 0) deps.situations.count("deliveriesTakenOver");
+        return count;
+      },
       vacuumErased: () => Promise.resolve(),
       leaveHint: async (hint) => {
         await reachToRead();

@@ -13,6 +13,7 @@ import { type CrashLoop, createCrashLoopGuard } from "../../generations/crash-lo
 import { createStuck } from "../../generations/stuck.ts";
 import { DEFECT_EVENTS, type Log } from "../../logging/events.ts";
 import type { Store } from "../../store/store.ts";
+import type { UploadService } from "../../uploads/upload-service.ts";
 import { attemptOf, isOnRow } from "./audit-answers.ts";
 import { createDisk, defective } from "./disk.ts";
 import { createMedia, PIN_INPUTS } from "./media.ts";
@@ -20,6 +21,8 @@ import { createNetwork } from "./network.ts";
 import type { Node, NodeEnvironment } from "./node-environment.ts";
 import { beginLife, type Crossing, type NodeLife, stopTimesOf, timesOf } from "./node-life.ts";
 import { createNodeStore, OUT_OF_REACH } from "./node-store.ts";
+import { createNodeUploads, createUploadInputs } from "./node-uploads.ts";
+import { createNodeWebhooks, type NodeWebhooks } from "./node-webhooks.ts";
 import { createUnsavedOutcomes, type NodeDisk } from "./unsaved-outcomes.ts";
 import { UNASKED_OF_NODES } from "./unused-reads.ts";
 import type { UpstreamJob } from "./upstream.ts";
@@ -45,10 +48,15 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
   const { world, trace, faults, shared, situations, answers } = environment;
   const dice = environment.dice.fork(name);
   const spoolDice = dice.fork("spool");
+  const hookDice = dice.fork("webhooks");
+  const uploadDice = dice.fork("uploads");
+  const uploaded = environment.uploads ?? undefined;
   let lives = 0;
   let life: NodeLife | undefined;
   let engine: Engine | undefined;
   let admin: WithPrincipal<GenerationAdmin> | undefined;
+  let webhooks: NodeWebhooks | undefined;
+  let uploads: UploadService | undefined;
   /** Its own disk, which outlives its lives, and the tampering of mutations. */
   const own: NodeDisk = new Map();
   const tamper = defective(dice.fork("defects"), faults, situations);
@@ -56,6 +64,8 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
   let announceDrain: (() => Promise<void>) | undefined;
   /** Ends this life in order. */
   let leave: (() => Promise<void>) | undefined;
+  /** Begins no new try of a delivery in this life. */
+  let drainWebhooks: (() => Promise<void>) | undefined;
   let openSinceMs = 0;
 
   /** The component beside the engine: a single node has a crash loop guard, one of several has a lease keeper. */
@@ -102,7 +112,16 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
     };
 
   const begin = async (mine: NodeLife): Promise<void> => {
-    const disk = { life: mine, dice, faults, trace, tamper, fault: environment.fault, isFull: environment.isDiskFull };
+    const disk = {
+      life: mine,
+      dice,
+      faults,
+      trace,
+      tamper,
+      fault: environment.fault,
+      isFull: environment.isDiskFull,
+      committed: environment.committed,
+    };
     const store = shared
       ? await createNodeStore({ ...disk, ...shared, situations, shared: shared.database })
       : await createDisk({ ...disk, database: environment.database });
@@ -110,6 +129,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
     const crashLoop = shared ? null : openAlone(mine, store);
     const epoch = store.node?.epoch ?? 0;
     const engineConnection = createConnection<Engine>("engine");
+    let served: NodeWebhooks | undefined;
     const membership: Membership = createMembership({
       ...{ node: store.node, clock: mine.clock, monoMs: mine.monoMs, log: log(mine) },
       engine: engineConnection.target,
@@ -124,8 +144,10 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
       answers.set(ref, { ...got, hasDisk: shared !== null, wasKept: false, wasRefused: false });
     };
     const offered = environment.catalogue();
+    const limits = { ...LIMITS, ...uploaded?.limits };
+    const isUnavailable = () => environment.isBucketUnavailable() || (shared === null && environment.isDiskFull());
     const joined = await createEngine({
-      limits: LIMITS,
+      limits,
       clock: mine.clock,
       log: log(mine),
       store,
@@ -143,9 +165,12 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
       media: createMedia({
         ...{ life: mine, dice, faults, upstream: environment.upstream, kept: environment.kept, clips: environment.clips },
         ...{ isShared: shared !== null, inHand: knownJob, situations },
-        isUnavailable: () => environment.isBucketUnavailable() || (shared === null && environment.isDiskFull()),
+        isUnavailable,
       }),
-      inputs: PIN_INPUTS,
+      inputs: {
+        ...PIN_INPUTS,
+        ...(uploaded && createUploadInputs({ life: mine, dice: uploadDice, store }, uploaded, limits.file_retention_s)),
+      },
       allowsHost: () => false,
       catalogue: offered,
       ...{ pace: 1, chance: dice.roll, maxMismatched: environment.maxMismatched },
@@ -186,12 +211,17 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
       unknownOutcome: () => kill("commit in doubt"),
       callersChanged: () => undefined,
       usersChanged: () => undefined,
-      webhooksChanged: () => undefined,
+      webhooksChanged: (mutation, outcome) => served?.delivery.committed(mutation, outcome),
       balanceFell: () => undefined,
     });
     engineConnection.connect(joined);
+    if (environment.webhooks)
+      served = createNodeWebhooks({
+        ...{ life: mine, dice: hookDice, store, engine: joined, log: log(mine), webhooks: environment.webhooks },
+      });
     await crashLoop?.begin();
     await joined.recover();
+    served?.delivery.begin();
     await leaseKeeper?.begin();
     crashLoop?.recovered().catch(() => {
       if (mine.isAlive()) kill("commit in doubt");
@@ -203,8 +233,17 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
     if (environment.catalogue() !== offered) joined.replaceCatalogue(environment.catalogue());
     engine = joined;
     admin = openAdminOf(mine, store, joined);
+    webhooks = served;
+    uploads =
+      uploaded &&
+      createNodeUploads({
+        ...{ life: mine, dice: uploadDice, faults, store, engine: joined, log: log(mine), uploads: uploaded, isUnavailable },
+        isFirst: () => leaseKeeper?.isFirst() ?? true,
+      });
     announceDrain = () => membership.leave(0);
+    drainWebhooks = served?.delivery.drain;
     leave = async () => {
+      served?.delivery.stop();
       await crashLoop?.stopped().catch(() => undefined);
       await Promise.all([joined.stop(), leaseKeeper?.stop()]);
       if (leaseKeeper) await store.close();
@@ -251,12 +290,18 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
     kill(crossing);
     return true;
   };
-  const kill = (why: string) => {
-    if (!life?.isAlive()) return;
+  const end = (why: string): boolean => {
+    if (!life?.isAlive()) return false;
     trace.report(life.name, "end", "", why);
     life.end();
     engine = undefined;
     admin = undefined;
+    webhooks = undefined;
+    uploads = undefined;
+    return true;
+  };
+  const kill = (why: string) => {
+    if (!end(why)) return;
     const [shortest, longest] = DOWN_MS;
     world.after(dice.chance(0.05) ? dice.between(longest, LONG_DOWN_MS) : dice.between(shortest, longest) * dice.roll(), start);
   };
@@ -268,13 +313,19 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
     life: () => life,
     openSinceMs: () => openSinceMs,
     boot: start,
+    webhooks: () => webhooks?.service,
+    uploads: () => uploads,
     kill,
+    pause: (ms) => {
+      if (end("paused")) world.after(ms, start);
+    },
     retire: () => {
       const [leaving, mine] = [engine, life];
       if (!leaving || !mine) return;
       trace.report(mine.name, "drain");
       void (async () => {
-        const drained = Promise.all([leaving.drain(DRAIN_MS), announceDrain?.()]);
+        const tried = drainWebhooks && Promise.race([drainWebhooks(), mine.sleep(DRAIN_MS)]);
+        const drained = Promise.all([leaving.drain(DRAIN_MS), announceDrain?.(), tried]);
         await mine.cross("drain: begun");
         await drained;
         await leave?.();

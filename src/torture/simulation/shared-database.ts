@@ -13,10 +13,19 @@ import type { Opening } from "../../store/postgres/node-lease.ts";
 import { ownerOf } from "../../store/postgres/ownership.ts";
 import { attemptReads } from "../../store/sql/queries/attempts.ts";
 import { recoveryReads } from "../../store/sql/queries/recovery.ts";
+import { webhookReads } from "../../store/sql/queries/webhooks.ts";
 import { pack } from "../../store/sql/serialized-mutations.ts";
 import { type Batch, createBatchRunner } from "../../store/sqlite/batch.ts";
 import { ownDatabase } from "../../store/sqlite/initialize.ts";
-import { CLAIM, HAS_ENDED, LEFT_BEHIND, LEFT_OPEN, NEWEST, OWNER } from "../../store/sqlite/simulated-ownership.ts";
+import {
+  CLAIM,
+  CLAIM_DELIVERIES,
+  HAS_ENDED,
+  LEFT_BEHIND,
+  LEFT_OPEN,
+  NEWEST,
+  OWNER,
+} from "../../store/sqlite/simulated-ownership.ts";
 import { openQuery, SQLITE } from "../../store/sqlite/sql-program.ts";
 import type { StoreReads } from "../../store/store.ts";
 import type { OwnershipOracle } from "./ownership-oracle.ts";
@@ -24,7 +33,12 @@ import type { Timeline } from "./timeline.ts";
 import type { WorldDatabase } from "./world-database.ts";
 
 /** The operations of a transaction before its commit; all of them run at the commit. */
-export type Rows = { carryOut(mutations: readonly Mutation[]): MutationResult[]; claim(limit: number): number[] };
+export type Rows = {
+  carryOut(mutations: readonly Mutation[]): MutationResult[];
+  claim(limit: number): number[];
+  /** Takes over pending webhook deliveries of ended owners. Returns their number. */
+  claimDeliveries(limit: number): number;
+};
 export type Transaction = {
   /** The server has rolled it back, because it took too long. */
   isOver(): boolean;
@@ -152,6 +166,12 @@ export const createSharedDatabase = (of: {
     return [];
   };
 
+  const claimDeliveries = (epoch: number, limit: number): number => {
+    if (ended.length === 0) return 0;
+    const epochs = JSON.stringify(ended.map((owner) => owner.epoch));
+    return database.query(CLAIM_DELIVERIES).run(epoch, epochs, limit).changes;
+  };
+
   return {
     open: (name, leaseMs, nowMs) => {
       if (alive.length === SLOTS) endDead(leaseMs);
@@ -207,6 +227,7 @@ export const createSharedDatabase = (of: {
             const value = work({
               carryOut: (mutations) => carryOut(epoch, mutations),
               claim: (limit) => claim(epoch, limit),
+              claimDeliveries: (limit) => claimDeliveries(epoch, limit),
             });
             owner.batch = batch;
             return value;
@@ -241,7 +262,8 @@ export const createSharedDatabase = (of: {
       const owned = `${ownerOf("g")} = ${epoch}`;
       const { unfinished } = recoveryReads(query, SQLITE, owned);
       const { watchedAttempts } = attemptReads(query, owned);
-      return { ...of.reads, unfinished, watchedAttempts };
+      const { webhookLanes, nextWebhooks } = webhookReads(query, SQLITE, `d.epoch = ${epoch}`);
+      return { ...of.reads, unfinished, watchedAttempts, webhookLanes, nextWebhooks };
     },
     leftFor: (ms) => {
       const long = ended.filter(({ endedAtMs }) => endedAtMs !== null && world.nowMs() - endedAtMs > ms);

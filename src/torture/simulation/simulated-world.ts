@@ -10,13 +10,17 @@ import { auditAnswers } from "./audit-answers.ts";
 import { auditCancels } from "./audit-cancels.ts";
 import { auditDecisions } from "./audit-decisions.ts";
 import { auditErasures } from "./audit-erasures.ts";
+import { auditUploads } from "./audit-uploads.ts";
 import { auditWatches } from "./audit-watches.ts";
+import { auditWebhooks } from "./audit-webhooks.ts";
+import { createRequests } from "./client-requests.ts";
 import { type ClientLog, createClients } from "./clients.ts";
 import { createClips, openedMs } from "./clips.ts";
 import { createCluster, drawNodes } from "./cluster.ts";
 import { createCoverageCounters } from "./coverage-counters.ts";
 import { readEnds, verifyDisk, verifyOverdue } from "./database-checks.ts";
 import { drawFaults, FAULT_NAMES, type FaultName, type Faults } from "./faults.ts";
+import { passLongPauses } from "./long-pauses.ts";
 import { drawCatalogue, PROVIDERS, redrawCatalogue } from "./market.ts";
 import type { StoredFiles } from "./media.ts";
 import type { NodeEnvironment } from "./node-environment.ts";
@@ -27,7 +31,11 @@ import { createNames, endow } from "./seed-database.ts";
 import { createTimeline, type Timeline, WORLD_BEGINS_MS } from "./timeline.ts";
 import { createTrace } from "./trace.ts";
 import type { Answers } from "./unsaved-outcomes.ts";
+import { createUploadClients, type UploadLog } from "./upload-clients.ts";
+import { drawUploads, leftUploads } from "./upload-world.ts";
 import { createUpstream } from "./upstream.ts";
+import { createWebhookAccounts } from "./webhook-accounts.ts";
+import { drawWebhooks, leftDeliveries } from "./webhook-world.ts";
 import { drawWorkload } from "./workload.ts";
 import { borrowDatabase } from "./world-database.ts";
 
@@ -115,17 +123,23 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
   const catalogue = () => catalogues.at(-1)?.catalogue ?? first;
   const { credits, tasks, spanMs } = drawWorkload(dice.fork("wishes"), first, drawn, options.wishes);
 
+  const webhooks = drawWebhooks(dice.fork("webhooks"), tasks, {
+    ...{ nowMs: world.nowMs, faults: () => faults, isPeace: () => isPeace, situations, trace, fault },
+  });
+
+  const kept: StoredFiles = new Map();
+  const uploads = drawUploads(dice.fork("uploads"), tasks, { nowMs: world.nowMs, kept, situations, fault });
+
   const { database, giveBack } = borrowDatabase();
   const accountNames = credits.map((_, at) => `acc_${at}`);
   const accountSeqs = await endow(database, world.nowMs(), accountNames);
   const reads = readsOver(database);
-  const kept: StoredFiles = new Map();
   const clips = createClips();
   const struck = new Map<Crossing, number>();
   const unanswered = new Set<string>();
   const upstream = createUpstream({
     ...{ nowMs: world.nowMs, dice: dice.fork("upstream"), faults: () => faults },
-    openedMs: (link) => openedMs(clips, link),
+    openedMs: (link) => openedMs(clips, link) ?? uploads?.openedMs(link),
     arrived: (arrival) => {
       trace.report(arrival.provider, arrival.verdict, arrival.ref, arrival.job?.jobId ?? "");
       void judgeArrival(reads, arrival).then((all) => all.forEach(fault));
@@ -137,7 +151,14 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     wallMs: () => world.nowMs() + wallOffsetMs,
     isDiskFull: () => world.nowMs() < diskFullUntilMs,
     isBucketUnavailable: () => world.nowMs() < bucketUnavailableUntilMs,
-    ...{ answers, situations },
+    ...{ answers, situations, webhooks, uploads },
+    committed: (mutations, outcomes) =>
+      mutations.forEach((mutation, at) => {
+        const outcome = outcomes[at];
+        if (!outcome) return;
+        webhooks?.oracle.committed(mutation, outcome);
+        uploads?.oracle.committed(mutation, outcome);
+      }),
     left: (provider, ref) => {
       upstream.sent(ref);
       if (unanswered.has(ref) && PROVIDERS[provider]?.recovery !== "key")
@@ -152,8 +173,30 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
   const fleet = createCluster({ count, dice: fleetDice, environment, reads, faults: () => faults });
   const { nodes } = fleet;
   const notebook: ClientLog = { sent: new Map(), heard: [], seen: new Map(), cancels: [], erasures: [], given: [] };
+  const isPeaceNow = () => isPeace;
+  const hookDice = dice.fork("webhook accounts");
+  const webhookAccounts =
+    webhooks &&
+    createWebhookAccounts({
+      ...{ world, trace, dice: hookDice, faults: () => faults, accountSeqs, receivers: webhooks.receivers, situations },
+      ...{ send: createRequests({ world, dice: hookDice, nodes }), isPeace: isPeaceNow },
+    });
+  const uploadLog: UploadLog = { uploads: [], removals: [] };
+  const uploadDice = dice.fork("upload clients");
+  const uploadClients =
+    uploads &&
+    createUploadClients({
+      ...{ world, trace, dice: uploadDice, faults: () => faults, accountSeqs, uploads, notebook, log: uploadLog, situations },
+      send: createRequests({ world, dice: uploadDice, nodes }),
+    });
   const clients = createClients({
     ...{ world, trace, dice: dice.fork("clients"), nodes, accountSeqs, catalogues, notebook, faults: () => faults },
+    prepare: (planned) => {
+      const { account, webhookUrl, stored } = planned;
+      if (stored !== undefined) uploadClients?.choose(planned);
+      return webhookUrl === undefined ? undefined : webhookAccounts?.name(account, webhookUrl);
+    },
+    accepted: (planned) => uploadClients?.accepted(planned),
   });
   const ambientFaults = dice.fork("weather");
   const brown = ambientFaults.fork("brown-outs");
@@ -196,6 +239,8 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     isPeace: () => isPeace,
   });
   operator.begin();
+  webhookAccounts?.begin();
+  uploadClients?.begin(spanMs);
   fleet.boot();
   drainMicrotasks();
   let tasksLeft = tasks.reduce((sum, { senders }) => sum + senders, credits.length);
@@ -260,6 +305,28 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
       (await auditCancels({ ...evidence, isShared: fleet.shared !== null, situations }, ends)).forEach(fault);
       (await auditErasures({ ...evidence, situations }, ends)).forEach(fault);
       await options.witness?.(evidence, ends);
+      if (found.length === 0 && (webhooks || uploads)) {
+        let isEnabled = webhookAccounts === null;
+        void webhookAccounts?.enableAll().then(() => {
+          isEnabled = true;
+        });
+        live(world, found, () => isEnabled);
+        const pauses = await passLongPauses({
+          ...{ world, nodes, isFailed: () => found.length > 0 },
+          live: (untilMs) => live(world, found, () => world.nowMs() >= untilMs),
+          left: [
+            ...(webhooks ? [leftDeliveries(webhooks, reads, accountSeqs, world.nowMs)] : []),
+            ...(uploads ? [leftUploads(uploads, world.nowMs)] : []),
+          ],
+        });
+        if (pauses === null) fault("deliveries or deletions are due, and no node performs them");
+        const isClockRight = drawn.clockJump === 0 && count === 1;
+        if (webhooks) {
+          if (pauses !== null && pauses > 0) situations.count("deliveriesAfterHours");
+          (await auditWebhooks({ webhooks, reads, accountSeqs, isClockRight, situations })).forEach(fault);
+        }
+        if (uploads) (await auditUploads({ ...evidence, uploads, log: uploadLog })).forEach(fault);
+      }
     }
   } catch (thrown) {
     fault(thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown));
