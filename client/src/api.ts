@@ -3881,7 +3881,7 @@ export interface operations {
                  * @description Version of the tus protocol.
                  * @example 1.0.0
                  */
-                "Tus-Resumable": string;
+                "Tus-Resumable": "1.0.0";
                 /**
                  * @description Size of the whole file in bytes, at most `limits.upload_bytes`.
                  * @example 71319000
@@ -4276,15 +4276,15 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description `PATCH` or `DELETE`.
+                 * @description The method.
                  * @example PATCH
                  */
-                "X-HTTP-Method-Override": string;
+                "X-HTTP-Method-Override": "PATCH" | "DELETE";
                 /**
                  * @description Version of the tus protocol.
                  * @example 1.0.0
                  */
-                "Tus-Resumable": string;
+                "Tus-Resumable": "1.0.0";
                 /**
                  * @description The offset that HEAD or the previous PATCH returned.
                  * @example 4194304
@@ -4566,7 +4566,7 @@ export interface operations {
                  * @description Version of the tus protocol.
                  * @example 1.0.0
                  */
-                "Tus-Resumable": string;
+                "Tus-Resumable": "1.0.0";
                 /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
@@ -4805,7 +4805,7 @@ export interface operations {
                  * @description Version of the tus protocol.
                  * @example 1.0.0
                  */
-                "Tus-Resumable": string;
+                "Tus-Resumable": "1.0.0";
                 /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
@@ -5019,7 +5019,7 @@ export interface operations {
                  * @description Version of the tus protocol.
                  * @example 1.0.0
                  */
-                "Tus-Resumable": string;
+                "Tus-Resumable": "1.0.0";
                 /**
                  * @description The offset that HEAD or the previous PATCH returned.
                  * @example 4194304
@@ -7952,7 +7952,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": string;
+                    "text/event-stream": unknown;
                 };
             };
             /** @description No event follows: `Last-Event-ID` is the end of the generation. A browser stops connecting. */
@@ -8104,7 +8104,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": string;
+                    "text/event-stream": unknown;
                 };
             };
             /** @description `invalid_request`: `Last-Event-ID` is no id of this stream, or a member of the query is wrong; the message names it. */

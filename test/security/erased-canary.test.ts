@@ -20,12 +20,12 @@ const archived = freshDir();
 
 /** `Upload-Metadata` and data URIs contain the word in Base64, in one of three alignments. */
 const SPELLINGS = [WORD, ...["", "a", "ab"].map((before) => Buffer.from(`${before}${WORD}`).toString("base64").slice(4, -4))];
-const isTold = (bytes: Buffer | string): boolean => SPELLINGS.some((spelling) => bytes.includes(spelling));
+const hasWord = (bytes: Buffer | string): boolean => SPELLINGS.some((spelling) => bytes.includes(spelling));
 /** Files below a directory that contain the word. */
 const filesWith = (root: string): string[] =>
   readdirSync(root, { recursive: true })
     .map(String)
-    .filter((name) => statSync(join(root, name)).isFile() && isTold(readFileSync(join(root, name))));
+    .filter((name) => statSync(join(root, name)).isFile() && hasWord(readFileSync(join(root, name))));
 
 let harness: Harness;
 let receiver: Receiver;
@@ -177,9 +177,9 @@ test("the word is in no response and in no log line afterwards", () => {
   expect(found.redelivered).not.toEqual([]);
   for (const id of ids) expect(found.reads[0]).toContain(id);
   const texts = [...found.reads, ...found.redelivered, ...found.deletions.map(({ text }) => text)];
-  expect(texts.filter(isTold)).toEqual([]);
+  expect(texts.filter(hasWord)).toEqual([]);
   expect(harness.lines.length).toBeGreaterThan(30);
-  expect(harness.lines.filter((line) => isTold(JSON.stringify(line)))).toEqual([]);
+  expect(harness.lines.filter((line) => hasWord(JSON.stringify(line)))).toEqual([]);
 });
 
 test("the word is in no file of the data directory, and verify is clean", async () => {
@@ -204,7 +204,7 @@ test("the word is in no new archive, which verifies", async () => {
     .filter((name) => name.endsWith(".gz"));
   const texts = segments.map((name) => Buffer.from(Bun.gunzipSync(readFileSync(join(archived, name)))).toString());
   for (const id of ids) expect(texts.join("\n")).toContain(id);
-  expect(texts.filter(isTold)).toEqual([]);
+  expect(texts.filter(hasWord)).toEqual([]);
   expect((await runHere(["verify", "--archive", archived, "--data", dir])).exit as number).toBe(0);
 });
 

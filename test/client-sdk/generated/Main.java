@@ -89,7 +89,7 @@ public final class Main {
     Input text = new Input().prompt("All credits are accounted for.").voice("Bella").seed(4294967295L);
     text.outputFormat(Input.OutputFormatEnum.OPUS);
     Generation speech = ended(submit("speech", "eleven-v4", text).getId());
-    String refused = codeOf("refused", "eleven-v4", text.voice("nobody"));
+    String refused = codeOf("refused", "eleven-v4", text.voice("unknown"));
     // The generator writes the members of an object without the name of the parameter.
     Map<String, String> metadata = Map.of("metadata[run]", LABEL);
     List<CancelledGeneration> page =

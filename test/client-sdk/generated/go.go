@@ -103,7 +103,7 @@ func main() {
 		OutputFormat: pointer(api.InputOutputFormat("opus")),
 	}
 	speech := made("speech", "eleven-v4", text)
-	text.Voice = pointer("nobody")
+	text.Voice = pointer("unknown")
 	refused := submit("refused", "eleven-v4", text)
 	query := api.ListGenerationsParams{Limit: pointer(10), Metadata: &map[string]string{"run": label}}
 	page := must(client.ListGenerationsWithResponse(ctx, &query))

@@ -92,7 +92,7 @@ edit = ended(
 )
 SPEECH = {"prompt": "All credits are accounted for.", "voice": "Bella", "seed": 4294967295, "output_format": InputOutputFormat.OPUS}
 speech = ended(submit("speech", "eleven-v4", **SPEECH))
-refused = submit("refused", "eleven-v4", **{**SPEECH, "voice": "nobody"})
+refused = submit("refused", "eleven-v4", **{**SPEECH, "voice": "unknown"})
 # The generator writes the members of an object without the name of the parameter.
 page = list_generations.sync(client=client, limit=10, metadata=ListGenerationsMetadata.from_dict({"metadata[run]": LABEL}))
 slow = submit("slow", "vidmodel-2.0-fast", prompt="[sim:stuck] a kite", resolution="480p", duration=4)

@@ -66,7 +66,7 @@ const edit = await made("edit", "gpt-image-2", {
 });
 const SPEECH: Input = { prompt: "All credits are accounted for.", voice: "Bella", seed: 4_294_967_295, output_format: "opus" };
 const speech = await made("speech", "eleven-v4", SPEECH);
-const refused = await submit("refused", "eleven-v4", { ...SPEECH, voice: "nobody" });
+const refused = await submit("refused", "eleven-v4", { ...SPEECH, voice: "unknown" });
 const page = await listGenerations({ query: { limit: 10, metadata: { run: LABEL } }, throwOnError: true });
 const slow = await submit("slow", "vidmodel-2.0-fast", { prompt: "[sim:stuck] a kite", resolution: "480p", duration: 4 });
 await cancelGeneration({ path: { id: slow.data?.id ?? "" }, throwOnError: true });
