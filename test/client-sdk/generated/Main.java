@@ -94,8 +94,9 @@ public final class Main {
     Map<String, String> metadata = Map.of("metadata[run]", LABEL);
     List<CancelledGeneration> page =
         GENERATIONS.listGenerations(10, null, null, null, null, null, metadata, null).getData();
-    Input endless = new Input().prompt("[sim:stuck] a kite").resolution("480p").duration(4);
-    Generation slow = submit("slow", "vidmodel-2.0-fast", endless);
+    // Its provider cancels running jobs, too.
+    Input endless = new Input().prompt("[sim:stuck] a kite").duration(5);
+    Generation slow = submit("slow", "runway-gen-4.5", endless);
     GENERATIONS.cancelGeneration(slow.getId(), null);
     Generation cancelled = ended(slow.getId());
     boolean deleted = GENERATIONS.deleteGeneration(edit.getId(), null).getDeleted();

@@ -114,9 +114,9 @@ func main() {
 	for _, each := range page.JSON200.Data {
 		listed = append(listed, each.Id)
 	}
-	slow := submit("slow", "vidmodel-2.0-fast", api.Input{
-		Prompt: pointer("[sim:stuck] a kite"), Resolution: pointer("480p"), Duration: pointer(4),
-	})
+	// Its provider cancels running jobs, too.
+	endless := api.Input{Prompt: pointer("[sim:stuck] a kite"), Duration: pointer(5)}
+	slow := submit("slow", "runway-gen-4.5", endless)
 	must(client.CancelGenerationWithResponse(ctx, slow.JSON202.Id, nil))
 	cancelled := ended(slow.JSON202.Id)
 	deleted := must(client.DeleteGenerationWithResponse(ctx, edit.Id, nil))

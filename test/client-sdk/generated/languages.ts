@@ -15,13 +15,15 @@ const JAR = join(GENERATOR, "openapi_generator_cli/openapi-generator.jar");
 
 /** Maximum duration of one command. The first run of a language downloads its packages. */
 const LONGEST_MS = 600_000;
+/** Maximum duration of a program, so that a test reports its output before its own end. */
+const PROGRAM_MS = 60_000;
 
-type Command = { words: string[]; env?: Record<string, string> };
+type Command = { words: string[]; env?: Record<string, string>; mostMs?: number };
 
 /** Runs a command in a directory. @returns its standard output @throws with its whole output if it fails */
-const run = async (dir: string, { words, env = {} }: Command): Promise<string> => {
+const run = async (dir: string, { words, env = {}, mostMs = LONGEST_MS }: Command): Promise<string> => {
   const child = Bun.spawn(words, {
-    ...{ cwd: dir, env: { ...process.env, ...env }, stdout: "pipe", stderr: "pipe", timeout: LONGEST_MS },
+    ...{ cwd: dir, env: { ...process.env, ...env }, stdout: "pipe", stderr: "pipe", timeout: mostMs },
   });
   const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   if ((await child.exited) !== 0) throw new Error(`${words.slice(0, 4).join(" ")} failed\n${out}${err}`.slice(-4000));
@@ -127,7 +129,7 @@ export const missing = ({ programs, package: needed }: Language): string | null 
 /** Runs the program of a language whose client is prepared. @returns the report that it prints */
 export const reportOf = async (language: Language, dir: string, env: Record<string, string>): Promise<Report> => {
   const { words, env: own = {} } = language.program(dir);
-  return JSON.parse(await run(dir, { words, env: { ...own, ...env } })) as Report;
+  return JSON.parse(await run(dir, { words, env: { ...own, ...env }, mostMs: PROGRAM_MS })) as Report;
 };
 
 type Shown = {

@@ -95,7 +95,8 @@ speech = ended(submit("speech", "eleven-v4", **SPEECH))
 refused = submit("refused", "eleven-v4", **{**SPEECH, "voice": "unknown"})
 # The generator writes the members of an object without the name of the parameter.
 page = list_generations.sync(client=client, limit=10, metadata=ListGenerationsMetadata.from_dict({"metadata[run]": LABEL}))
-slow = submit("slow", "vidmodel-2.0-fast", prompt="[sim:stuck] a kite", resolution="480p", duration=4)
+# Its provider cancels running jobs, too.
+slow = submit("slow", "runway-gen-4.5", prompt="[sim:stuck] a kite", duration=5)
 cancel_generation.sync(slow.id, client=client)
 cancelled = ended(slow)
 deleted = delete_generation.sync(edit.id, client=client)

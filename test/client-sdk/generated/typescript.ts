@@ -68,7 +68,8 @@ const SPEECH: Input = { prompt: "All credits are accounted for.", voice: "Bella"
 const speech = await made("speech", "eleven-v4", SPEECH);
 const refused = await submit("refused", "eleven-v4", { ...SPEECH, voice: "unknown" });
 const page = await listGenerations({ query: { limit: 10, metadata: { run: LABEL } }, throwOnError: true });
-const slow = await submit("slow", "vidmodel-2.0-fast", { prompt: "[sim:stuck] a kite", resolution: "480p", duration: 4 });
+// Its provider cancels running jobs, too.
+const slow = await submit("slow", "runway-gen-4.5", { prompt: "[sim:stuck] a kite", duration: 5 });
 await cancelGeneration({ path: { id: slow.data?.id ?? "" }, throwOnError: true });
 const cancelled = await ended(slow.data?.id ?? "");
 const deleted = await deleteGeneration({ path: { id: edit.id }, throwOnError: true });
