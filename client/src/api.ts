@@ -724,7 +724,10 @@ export interface components {
             /** @description A model id from the model list. */
             model: string;
             input: components["schemas"]["Input"];
-            /** @description 100 if absent. Routes with a higher price are skipped. The amount is rounded down to 2 decimals. */
+            /**
+             * Format: double
+             * @description 100 if absent. Routes with a higher price are skipped. The amount is rounded down to 2 decimals.
+             */
             max_cost_usd?: number;
             /** @description Routes with a longer expected duration are skipped. After it expires, no new route is tried. A running route may finish (up to 40 minutes) and is charged if it delivers. */
             max_wait_s?: number;
@@ -768,7 +771,10 @@ export interface components {
             voice?: string;
             /** @description Language of the text, such as `en`; one of the model's languages. */
             language?: string;
-            /** @description Speed of the speech, within the model's bounds; 1 is normal. */
+            /**
+             * Format: double
+             * @description Speed of the speech, within the model's bounds; 1 is normal.
+             */
             speed?: number;
             /**
              * @description Format of the result files; one of the model's formats. `opus` is an Ogg file.
@@ -795,32 +801,17 @@ export interface components {
             status: "queued" | "running" | "succeeded" | "failed";
             /** @description Present only while a result is being confirmed with a provider. */
             message?: string;
-            output: {
-                /** @description Absolute links to all result files, in order. They expire within an hour; each poll returns new links. */
-                urls: string[];
-                /** @description Images and videos only, in pixels. */
-                width?: number;
-                /** @description Images and videos only, in pixels. */
-                height?: number;
-                /** @description Videos only, in seconds. */
-                duration_s?: number;
-                /** @description Videos only. */
-                has_audio?: boolean;
-            } | null;
-            /** @description Price on the route tried first. Never changes. */
+            output: components["schemas"]["GenerationOutput"] | null;
+            /**
+             * Format: double
+             * @description Price on the route tried first. Never changes.
+             */
             quoted_usd: number;
             reserved_usd: number | null;
             cost_usd: number | null;
             /** @description Number of routes tried, including fallbacks. */
             attempts: number;
-            error: {
-                /**
-                 * @description Cause of the failure.
-                 * @enum {string}
-                 */
-                code: "input_refused" | "provider_failed" | "timed_out" | "provider_unavailable" | "cancelled";
-                message: string;
-            } | null;
+            error: components["schemas"]["GenerationError"] | null;
             /**
              * Format: date-time
              * @description UTC.
@@ -846,32 +837,17 @@ export interface components {
             status: "queued" | "running" | "succeeded" | "failed";
             /** @description Present only while a result is being confirmed with a provider. */
             message?: string;
-            output: {
-                /** @description Absolute links to all result files, in order. They expire within an hour; each poll returns new links. */
-                urls: string[];
-                /** @description Images and videos only, in pixels. */
-                width?: number;
-                /** @description Images and videos only, in pixels. */
-                height?: number;
-                /** @description Videos only, in seconds. */
-                duration_s?: number;
-                /** @description Videos only. */
-                has_audio?: boolean;
-            } | null;
-            /** @description Price on the route tried first. Never changes. */
+            output: components["schemas"]["GenerationOutput"] | null;
+            /**
+             * Format: double
+             * @description Price on the route tried first. Never changes.
+             */
             quoted_usd: number;
             reserved_usd: number | null;
             cost_usd: number | null;
             /** @description Number of routes tried, including fallbacks. */
             attempts: number;
-            error: {
-                /**
-                 * @description Cause of the failure.
-                 * @enum {string}
-                 */
-                code: "input_refused" | "provider_failed" | "timed_out" | "provider_unavailable" | "cancelled";
-                message: string;
-            } | null;
+            error: components["schemas"]["GenerationError"] | null;
             /**
              * Format: date-time
              * @description UTC.
@@ -890,12 +866,35 @@ export interface components {
              */
             cancel_requested_at?: string;
         };
+        GenerationOutput: {
+            /** @description Absolute links to all result files, in order. They expire within an hour; each poll returns new links. */
+            urls: string[];
+            /** @description Images and videos only, in pixels. */
+            width?: number;
+            /** @description Images and videos only, in pixels. */
+            height?: number;
+            /**
+             * Format: double
+             * @description Videos only, in seconds.
+             */
+            duration_s?: number;
+            /** @description Videos only. */
+            has_audio?: boolean;
+        };
+        GenerationError: {
+            /**
+             * @description Cause of the failure.
+             * @enum {string}
+             */
+            code: "input_refused" | "provider_failed" | "timed_out" | "provider_unavailable" | "cancelled";
+            message: string;
+        };
         DeletedGeneration: {
             id: string;
             /** @constant */
             object: "generation";
-            /** @constant */
-            deleted: true;
+            /** @description Always true. */
+            deleted: boolean;
             /**
              * Format: date-time
              * @description When prompt, input, metadata and end user were erased.
@@ -912,7 +911,7 @@ export interface components {
                 expires_on: string | null;
             }[];
         };
-        File: {
+        UploadedFile: {
             /** @description Any media field of `input` takes it. */
             id: string;
             /** @constant */
@@ -924,6 +923,7 @@ export interface components {
             kind: "image" | "video" | "audio";
             /** @description By the bytes, whatever the request stated. */
             content_type: string;
+            /** Format: int64 */
             bytes: number;
             sha256: string;
             width: number | null;
@@ -945,10 +945,10 @@ export interface components {
              */
             expires_at: string;
         };
-        FileList: {
+        UploadedFileList: {
             /** @constant */
             object: "list";
-            data: components["schemas"]["File"][];
+            data: components["schemas"]["UploadedFile"][];
             has_more: boolean;
             next: string | null;
         };
@@ -956,16 +956,22 @@ export interface components {
             id: string;
             /** @constant */
             object: "file";
-            /** @constant */
-            deleted: true;
+            /** @description Always true. */
+            deleted: boolean;
         };
         ResumableUpload: {
             id: string;
             /** @constant */
             object: "upload";
-            /** @description Bytes that are stored. */
+            /**
+             * Format: int64
+             * @description Bytes that are stored.
+             */
             offset: number;
-            /** @description Size of the whole file in bytes. */
+            /**
+             * Format: int64
+             * @description Size of the whole file in bytes.
+             */
             length: number;
             /** @description The id of the file that it has become. */
             file?: string;
@@ -1017,6 +1023,7 @@ export interface components {
                     when?: {
                         [key: string]: unknown;
                     };
+                    /** Format: double */
                     usd: number;
                 }[];
                 video_input_rates?: {
@@ -1024,6 +1031,7 @@ export interface components {
                     when?: {
                         [key: string]: unknown;
                     };
+                    /** Format: double */
                     usd: number;
                 }[];
                 image_input_rates?: {
@@ -1031,6 +1039,7 @@ export interface components {
                     when?: {
                         [key: string]: unknown;
                     };
+                    /** Format: double */
                     usd: number;
                 }[];
             };
@@ -1051,9 +1060,15 @@ export interface components {
         Quote: {
             /** @constant */
             object: "quote";
-            /** @description Price on the route that is tried first. */
+            /**
+             * Format: double
+             * @description Price on the route that is tried first.
+             */
             quoted_usd: number;
-            /** @description Credits that a submission would hold. */
+            /**
+             * Format: double
+             * @description Credits that a submission would hold.
+             */
             reserved_usd: number;
             /** @description Number of planned routes. */
             routes: number;
@@ -1073,13 +1088,25 @@ export interface components {
         Balance: {
             /** @constant */
             object: "balance";
-            /** @description Available and held credits. */
+            /**
+             * Format: double
+             * @description Available and held credits.
+             */
             balance_usd: number;
-            /** @description Credits held for generations in progress. */
+            /**
+             * Format: double
+             * @description Credits held for generations in progress.
+             */
             held_usd: number;
-            /** @description Credits that new generations can hold. */
+            /**
+             * Format: double
+             * @description Credits that new generations can hold.
+             */
             available_usd: number;
-            /** @description Open debt. While it is above 0, submissions are rejected. */
+            /**
+             * Format: double
+             * @description Open debt. While it is above 0, submissions are rejected.
+             */
             owed_usd: number;
             /** @description Limits of the key of the request; empty without limits. */
             limits: {
@@ -1088,11 +1115,20 @@ export interface components {
                  * @enum {string}
                  */
                 window: "day" | "week" | "month";
-                /** @description The limit. */
+                /**
+                 * Format: double
+                 * @description The limit.
+                 */
                 limit_usd: number;
-                /** @description Spent or held in the window, also by keys that this key replaces. */
+                /**
+                 * Format: double
+                 * @description Spent or held in the window, also by keys that this key replaces.
+                 */
                 spent_usd: number;
-                /** @description What the key may still spend in the window. */
+                /**
+                 * Format: double
+                 * @description What the key may still spend in the window.
+                 */
                 left_usd: number;
                 /**
                  * Format: date-time
@@ -1125,7 +1161,10 @@ export interface components {
                 generations: number;
                 succeeded: number;
                 failed: number;
-                /** @description Sum of the charges. */
+                /**
+                 * Format: double
+                 * @description Sum of the charges.
+                 */
                 charged_usd: number;
                 median_wait_s: number | null;
             };
@@ -1144,7 +1183,10 @@ export interface components {
                 generations: number;
                 succeeded: number;
                 failed: number;
-                /** @description Sum of the charges. */
+                /**
+                 * Format: double
+                 * @description Sum of the charges.
+                 */
                 charged_usd: number;
                 median_wait_s?: number | null;
             }[];
@@ -1153,22 +1195,40 @@ export interface components {
             next?: string | null;
         };
         LedgerEntry: {
-            /** @description Numbers the transfers of the account without a gap. */
+            /**
+             * Format: int64
+             * @description Numbers the transfers of the account without a gap.
+             */
             number: number;
             /**
              * @description A hold and its release move credits within the balance.
              * @enum {string}
              */
             kind: "topup" | "hold" | "capture" | "release" | "adjust";
-            /** @description Amount of the transfer. */
+            /**
+             * Format: double
+             * @description Amount of the transfer.
+             */
             amount_usd: number;
-            /** @description Change of the balance. */
+            /**
+             * Format: double
+             * @description Change of the balance.
+             */
             change_usd: number;
-            /** @description Balance after it. */
+            /**
+             * Format: double
+             * @description Balance after it.
+             */
             balance_usd: number;
-            /** @description Available credits after it. */
+            /**
+             * Format: double
+             * @description Available credits after it.
+             */
             available_usd: number;
-            /** @description Held credits after it. */
+            /**
+             * Format: double
+             * @description Held credits after it.
+             */
             held_usd: number;
             generation: string | null;
             purchase: string | null;
@@ -1202,9 +1262,15 @@ export interface components {
             object: "end_user";
             limit_usd: number | null;
             window: ("day" | "week" | "month" | "total") | null;
-            /** @description Spent or held by generations submitted in the window; without a limit, by all generations. */
+            /**
+             * Format: double
+             * @description Spent or held by generations submitted in the window; without a limit, by all generations.
+             */
             spent_usd: number;
-            /** @description The part of `spent_usd` that is held for generations in progress. */
+            /**
+             * Format: double
+             * @description The part of `spent_usd` that is held for generations in progress.
+             */
             held_usd: number;
             left_usd: number | null;
             resets_at: string | null;
@@ -1286,8 +1352,8 @@ export interface components {
             id: string;
             /** @constant */
             object: "webhook_endpoint";
-            /** @constant */
-            deleted: true;
+            /** @description Always true. */
+            deleted: boolean;
         };
         WebhookSecret: {
             /** @constant */
@@ -1356,44 +1422,120 @@ export interface components {
             id: string;
             /** @constant */
             object: "purchase";
+            /** Format: double */
             amount_usd: number;
             /** Format: date-time */
             paid_at: string;
         };
         /** @description The body of a webhook, and the data of an event of the account. */
-        WebhookEvent: {
-            /** @enum {string} */
-            type: "generation.running" | "generation.succeeded" | "generation.failed";
+        WebhookEvent: components["schemas"]["GenerationRunningEvent"] | components["schemas"]["GenerationSucceededEvent"] | components["schemas"]["GenerationFailedEvent"] | components["schemas"]["CreditsLowEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["WebhookTestEvent"];
+        GenerationRunningEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "generation.running";
             /**
              * Format: date-time
              * @description When the event became true.
              */
             timestamp: string;
-            /** @description Rises with each event about the same object. */
+            /**
+             * Format: int64
+             * @description Rises with each event about the same object.
+             */
             sequence: number;
             data: components["schemas"]["Generation"];
-        } | {
-            /** @enum {string} */
+        };
+        GenerationSucceededEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "generation.succeeded";
+            /**
+             * Format: date-time
+             * @description When the event became true.
+             */
+            timestamp: string;
+            /**
+             * Format: int64
+             * @description Rises with each event about the same object.
+             */
+            sequence: number;
+            data: components["schemas"]["Generation"];
+        };
+        GenerationFailedEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "generation.failed";
+            /**
+             * Format: date-time
+             * @description When the event became true.
+             */
+            timestamp: string;
+            /**
+             * Format: int64
+             * @description Rises with each event about the same object.
+             */
+            sequence: number;
+            data: components["schemas"]["Generation"];
+        };
+        CreditsLowEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "credits.low";
             /**
              * Format: date-time
              * @description When the event became true.
              */
             timestamp: string;
-            /** @description Rises with each event about the same object. */
+            /**
+             * Format: int64
+             * @description Rises with each event about the same object.
+             */
             sequence: number;
             data: components["schemas"]["Balance"];
-        } | {
-            /** @enum {string} */
+        };
+        PurchaseCompletedEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "purchase.completed";
             /**
              * Format: date-time
              * @description When the event became true.
              */
             timestamp: string;
-            /** @description Rises with each event about the same object. */
+            /**
+             * Format: int64
+             * @description Rises with each event about the same object.
+             */
             sequence: number;
             data: components["schemas"]["Purchase"];
+        };
+        WebhookTestEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "webhook.test";
+            /**
+             * Format: date-time
+             * @description When the event became true.
+             */
+            timestamp: string;
+            /**
+             * Format: int64
+             * @description Rises with each event about the same object.
+             */
+            sequence: number;
+            data: Record<string, never>;
         };
         Health: {
             /** @enum {string} */
@@ -1407,7 +1549,7 @@ export interface components {
         FileId: string;
         /** @description The upload's id. */
         UploadId: string;
-        /** @description Maximum number of entries. */
+        /** @description Maximum number of entries; 20 if absent. */
         Limit: number;
         /** @description `next` of the previous page; absent: the newest entries. */
         After: string;
@@ -1426,7 +1568,7 @@ export interface components {
         /** @description A JSON object in ASCII of at most 4,096 bytes, with at most 16 members. Names have 1 to 40 characters, and values are strings of at most 500. Responses return it as `metadata`. */
         Metadata: string;
         /** @description The end user for whom the generation is made. Responses return it as `end_user`, its limit applies, and usage counts it. */
-        EndUser: string;
+        EndUserHeader: string;
         /** @description `wait=30` lets the response wait until the generation has ended, at most for this number of seconds and 60. The status stays the same. `Preference-Applied` is absent if the response did not wait because the account has 100 waiting requests or the service stops. */
         Prefer: string;
         /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
@@ -1638,7 +1780,7 @@ export interface operations {
     listGenerations: {
         parameters: {
             query?: {
-                /** @description Number of items. */
+                /** @description Number of items; 20 if absent. */
                 limit?: number;
                 /** @description The id of the last item of the previous page, or its `next`. */
                 after?: string;
@@ -1783,7 +1925,7 @@ export interface operations {
                 /** @description A JSON object in ASCII of at most 4,096 bytes, with at most 16 members. Names have 1 to 40 characters, and values are strings of at most 500. Responses return it as `metadata`. */
                 "Genrouter-Metadata"?: components["parameters"]["Metadata"];
                 /** @description The end user for whom the generation is made. Responses return it as `end_user`, its limit applies, and usage counts it. */
-                "Genrouter-End-User"?: components["parameters"]["EndUser"];
+                "Genrouter-End-User"?: components["parameters"]["EndUserHeader"];
                 /** @description A public https URL that receives the events of this generation, signed with the default secret of the account. It is no part of the request that an Idempotency-Key identifies. */
                 "Genrouter-Webhook"?: components["parameters"]["Webhook"];
                 /** @description `wait=30` lets the response wait until the generation has ended, at most for this number of seconds and 60. The status stays the same. `Preference-Applied` is absent if the response did not wait because the account has 100 waiting requests or the service stops. */
@@ -2915,7 +3057,7 @@ export interface operations {
     listFiles: {
         parameters: {
             query?: {
-                /** @description Maximum number of entries. */
+                /** @description Maximum number of entries; 20 if absent. */
                 limit?: components["parameters"]["Limit"];
                 /** @description `next` of the previous page; absent: the newest entries. */
                 after?: components["parameters"]["After"];
@@ -2939,7 +3081,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FileList"];
+                    "application/json": components["schemas"]["UploadedFileList"];
                 };
             };
             /** @description `invalid_request`: The body is not a JSON object, or its envelope is wrong. */
@@ -3071,7 +3213,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["File"];
+                    "application/json": components["schemas"]["UploadedFile"];
                 };
             };
             /** @description `invalid_request`: The body is not a JSON object, or its envelope is wrong. */
@@ -3261,7 +3403,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["File"];
+                    "application/json": components["schemas"]["UploadedFile"];
                 };
             };
             /** @description `unauthorized`: The API key is missing or invalid. */
@@ -3744,7 +3886,7 @@ export interface operations {
                  * @description Version of the tus protocol.
                  * @example 1.0.0
                  */
-                "Tus-Resumable": string;
+                "Tus-Resumable": "1.0.0";
                 /**
                  * @description Size of the whole file in bytes, at most `limits.upload_bytes`.
                  * @example 71319000
@@ -4139,15 +4281,15 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description `PATCH` or `DELETE`.
+                 * @description The method.
                  * @example PATCH
                  */
-                "X-HTTP-Method-Override": string;
+                "X-HTTP-Method-Override": "PATCH" | "DELETE";
                 /**
                  * @description Version of the tus protocol.
                  * @example 1.0.0
                  */
-                "Tus-Resumable": string;
+                "Tus-Resumable": "1.0.0";
                 /**
                  * @description The offset that HEAD or the previous PATCH returned.
                  * @example 4194304
@@ -4429,7 +4571,7 @@ export interface operations {
                  * @description Version of the tus protocol.
                  * @example 1.0.0
                  */
-                "Tus-Resumable": string;
+                "Tus-Resumable": "1.0.0";
                 /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
@@ -4668,7 +4810,7 @@ export interface operations {
                  * @description Version of the tus protocol.
                  * @example 1.0.0
                  */
-                "Tus-Resumable": string;
+                "Tus-Resumable": "1.0.0";
                 /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
@@ -4882,7 +5024,7 @@ export interface operations {
                  * @description Version of the tus protocol.
                  * @example 1.0.0
                  */
-                "Tus-Resumable": string;
+                "Tus-Resumable": "1.0.0";
                 /**
                  * @description The offset that HEAD or the previous PATCH returned.
                  * @example 4194304
@@ -6522,7 +6664,7 @@ export interface operations {
     listWebhookDeliveries: {
         parameters: {
             query?: {
-                /** @description Maximum number of entries. */
+                /** @description Maximum number of entries; 20 if absent. */
                 limit?: components["parameters"]["Limit"];
                 /** @description `next` of the previous page. */
                 after?: components["parameters"]["AfterDelivery"];
@@ -7527,9 +7669,9 @@ export interface operations {
                 from?: string;
                 /** @description Last day, by default today. */
                 to?: string;
-                /** @description The grouping. */
+                /** @description The grouping; by day if absent. */
                 group_by?: "day" | "model" | "key" | "end_user";
-                /** @description Number of items; with `group_by=end_user` only. */
+                /** @description Number of items, 20 if absent; with `group_by=end_user` only. */
                 limit?: number;
                 /** @description `next` of the previous page; with `group_by=end_user` only. */
                 after?: string;
@@ -7656,7 +7798,7 @@ export interface operations {
     listLedger: {
         parameters: {
             query?: {
-                /** @description Number of items. */
+                /** @description Number of items; 20 if absent. */
                 limit?: number;
                 /** @description `next` of the previous page. */
                 after?: string;
@@ -7817,7 +7959,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": string;
+                    "text/event-stream": unknown;
                 };
             };
             /** @description No event follows: `Last-Event-ID` is the end of the generation. A browser stops connecting. */
@@ -7969,7 +8111,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": string;
+                    "text/event-stream": unknown;
                 };
             };
             /** @description `invalid_request`: `Last-Event-ID` is no id of this stream, or a member of the query is wrong; the message names it. */
@@ -8072,7 +8214,7 @@ export interface operations {
     listEndUsers: {
         parameters: {
             query?: {
-                /** @description Maximum number of entries. */
+                /** @description Maximum number of entries; 20 if absent. */
                 limit?: components["parameters"]["Limit"];
                 /** @description `next` of the previous page; absent: the newest entries. */
                 after?: components["parameters"]["After"];

@@ -25,7 +25,7 @@ export type EventsOptions = CallOptions & {
 };
 export type ListenOptions = EventsOptions & {
   /** Default: all types. */
-  types?: readonly WebhookEvent["type"][] | undefined;
+  types?: readonly Exclude<WebhookEvent["type"], "webhook.test">[] | undefined;
 };
 
 export type Events = {

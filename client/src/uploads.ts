@@ -4,7 +4,7 @@ import { asJson, type CallOptions, type ClientEnvironment, sendRequest } from ".
 
 type Schemas = components["schemas"];
 /** A file that was uploaded. Any media field of an input takes its `id` or its `url`. */
-export type UploadedFile = Schemas["File"];
+export type UploadedFile = Schemas["UploadedFile"];
 export type DeletedFile = Schemas["DeletedFile"];
 export type UploadOptions = CallOptions & {
   /** Called with the number of bytes that were sent; a retry begins at 0 again. */
@@ -17,7 +17,7 @@ export type ListOptions = CallOptions & {
   after?: string | undefined;
 };
 /** A page of files, newest first. */
-export type FilePage = Pick<Schemas["FileList"], "data" | "next">;
+export type FilePage = Pick<Schemas["UploadedFileList"], "data" | "next">;
 
 /** The duration of an upload, ms; the service bounds it to the same. */
 const MAX_UPLOAD_MS = 1_800_000;

@@ -17,6 +17,11 @@ export const oneOf = (values: readonly string[], description: string) =>
   );
 export const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 export const dateTime = (description: string) => Type.String({ format: "date-time", description });
+/** A count or a size that can exceed 32 bits. */
+const int64 = (minimum: number, description?: string) =>
+  Type.Integer({ format: "int64", minimum, ...(description === undefined ? {} : { description }) });
+/** Not a literal, because generators make a text of a constant boolean. */
+const ALWAYS_TRUE = Type.Boolean({ description: "Always true." });
 export const dollars = (description: string) => Type.Number({ minimum: 0, description });
 
 /** The envelope of §2.5. The content of `input` is validated against the model, not here. */
@@ -111,7 +116,7 @@ export const DeletedGeneration = Type.Object(
   {
     id: Type.String(),
     object: Type.Literal("generation"),
-    deleted: Type.Literal(true),
+    deleted: ALWAYS_TRUE,
     erased_at: dateTime("When prompt, input, metadata and end user were erased."),
     backups: Type.Array(
       Type.Object(
@@ -141,7 +146,7 @@ export const UploadedFileObject = Type.Object(
     object: Type.Literal("file"),
     kind: oneOf(MEDIA_KINDS, "Kind of the media, by its bytes."),
     content_type: Type.String({ description: "By the bytes, whatever the request stated." }),
-    bytes: Type.Integer({ minimum: 1 }),
+    bytes: int64(1),
     sha256: Type.String({ pattern: "^[0-9a-f]{64}$" }),
     width: orNull(Type.Integer({ minimum: 1, description: "Pictures and clips, in pixels." })),
     height: orNull(Type.Integer({ minimum: 1, description: "Pictures and clips, in pixels." })),
@@ -167,8 +172,8 @@ export const ResumableUploadObject = Type.Object(
   {
     id: Type.String(),
     object: Type.Literal("upload"),
-    offset: Type.Integer({ minimum: 0, description: "Bytes that are stored." }),
-    length: Type.Integer({ minimum: 1, description: "Size of the whole file in bytes." }),
+    offset: int64(0, "Bytes that are stored."),
+    length: int64(1, "Size of the whole file in bytes."),
     file: Type.Optional(Type.String({ description: "The id of the file that it has become." })),
     error: Type.Optional(
       Type.Object({ code: Type.String(), message: Type.String() }, { description: "The error that ended the upload." }),
@@ -176,7 +181,7 @@ export const ResumableUploadObject = Type.Object(
   },
   { additionalProperties: false },
 );
-export const DeletedFile = Type.Object({ id: Type.String(), object: Type.Literal("file"), deleted: Type.Literal(true) });
+export const DeletedFile = Type.Object({ id: Type.String(), object: Type.Literal("file"), deleted: ALWAYS_TRUE });
 
 /** §2.3. */
 export const ErrorBody = Type.Object({
@@ -325,7 +330,7 @@ export const UsageObject = Type.Object(
 /** A transfer of the account's ledger. */
 export const LedgerEntry = Type.Object(
   {
-    number: Type.Integer({ minimum: 1, description: "Numbers the transfers of the account without a gap." }),
+    number: int64(1, "Numbers the transfers of the account without a gap."),
     kind: oneOf(TRANSFER_KINDS, "A hold and its release move credits within the balance."),
     amount_usd: dollars("Amount of the transfer."),
     change_usd: Type.Number({ description: "Change of the balance." }),

@@ -1,7 +1,8 @@
-// Reads the media of a request from loopback links or data URIs.
+// Reads the media of a request from links to this machine or data URIs.
 //
 // Each file is downloaded once and measured.
 import { createHash } from "node:crypto";
+import { networkInterfaces } from "node:os";
 import type { Json, JsonObject } from "../domain/types.ts";
 import type { SecondReading } from "../media/reference-probe.ts";
 import { inMemory, type Sandbox } from "../media/sandbox/sandbox.ts";
@@ -12,10 +13,21 @@ const FETCH_MS = 10_000;
 /** Includes the wait for a sandbox process. */
 const READ_MS = 30_000;
 
+let own: ReadonlySet<string> | undefined;
+/** The addresses of this machine as URLs name them: a live service can listen at any of them. */
+const ownAddresses = (): ReadonlySet<string> => {
+  own ??= new Set(
+    Object.values(networkInterfaces())
+      .flatMap((each) => each ?? [])
+      .map(({ family, address }) => (family === "IPv6" ? `[${address}]` : address)),
+  );
+  return own;
+};
 const onThisMachine = (link: string): boolean => {
   if (!URL.canParse(link)) return false;
   const { protocol, hostname } = new URL(link);
-  return /^https?:$/.test(protocol) && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  if (!/^https?:$/.test(protocol)) return false;
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname) || ownAddresses().has(hostname);
 };
 
 /** A received clip or sound, with the values that a provider would bill. */
@@ -43,7 +55,7 @@ const inline = (link: string): Uint8Array | undefined => {
   return base64 === undefined ? undefined : new Uint8Array(Buffer.from(link.slice(base64.length), "base64"));
 };
 
-/** Reads a file from a data URI or a loopback link; undefined if it is on another host, too slow, too large or missing. */
+/** Reads a file from a data URI or a link to this machine; undefined if it is on another host, too slow, too large or missing. */
 const download = async (link: string): Promise<Uint8Array | undefined> => {
   if (link.startsWith("data:")) return inline(link);
   if (!onThisMachine(link)) return undefined;

@@ -195,6 +195,8 @@ here("files in the playground", () => {
     await page.locator('.made[data-status="succeeded"] video').waitFor({ timeout: 60_000 });
     const detail = (await visitor.ask("GET", `/console/api/generations/${made}`)).reported;
     expect(detail.input).toMatchObject({ image_url: id });
+    const sent = { bytes: png.length, sha256: Bun.SHA256.hash(png, "hex") as string };
+    expect(harness.simulator.jobs().at(-1)?.inputs).toEqual([sent]);
     await page.getByRole("button", { name: `Remove ${id}` }).click();
     expect(await field.inputValue()).toBe("");
     expect(complaints).toEqual([]);
@@ -277,6 +279,46 @@ here("files in the playground", () => {
     await page.getByText(/is held until the generation has ended/).waitFor();
     const made = await generate(page);
     expect(await harness.until(made, undefined, tenant.key)).toMatchObject({ status: "succeeded" });
+    await close();
+  });
+
+  test("cancels generations from a dropped picture where they were made and on their pages, and deletes one", async () => {
+    const { visitor, tenant } = await openMember();
+    const { page, sound, complaints, close } = await visit(visitor, `/console/playground?model=${MODEL}`, { bypassCSP: true });
+    await page.getByLabel("Prompt (required)").fill("[sim:stuck] a kite");
+    await give(page.getByRole("group", { name: "Files for Image URL", exact: true }), "drop", [file("kite.png", png)]);
+    await isDrawn(page, ".media-previews img");
+    await page.getByText(/is held until the generation has ended/).waitFor();
+    const cancel = async (id: string, isMeant: boolean) => {
+      await page.getByRole("button", { name: "Cancel", exact: true }).first().click();
+      const question = page.getByRole("dialog", { name: "Cancel this generation?" });
+      await question.waitFor();
+      await sound();
+      await question.getByRole("button", { name: isMeant ? "Cancel generation" : "Keep it running" }).click();
+      await question.waitFor({ state: "hidden" });
+      if (isMeant)
+        expect(await harness.until(id, undefined, tenant.key)).toMatchObject({ error: { code: "cancelled" }, cost_usd: 0 });
+    };
+    const isRunning = (id: string) => harness.until(id, ({ status }) => status === "running", tenant.key);
+
+    const first = await generate(page);
+    await isRunning(first);
+    await cancel(first, false);
+    expect((await harness.show(first, tenant.key)).status).toBe("running");
+    await cancel(first, true);
+    await page.locator('.made[data-status="failed"]').waitFor();
+
+    const second = await generate(page);
+    await isRunning(second);
+    await page.goto(`${harness.url}/console/generations/${second}`);
+    await cancel(second, true);
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete generation" }).click();
+    await page.getByText(/^Erased /).waitFor();
+    expect(await page.getByText("a kite").count()).toBe(0);
+    const deleted = (await visitor.ask("GET", `/console/api/generations/${second}`)).reported;
+    expect(deleted.input).toEqual({});
+    expect(complaints).toEqual([]);
     await close();
   });
 

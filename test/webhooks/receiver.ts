@@ -26,12 +26,13 @@ export type Receiver = {
 
 const ok = () => new Response("ok");
 
-export const openReceiver = (): Receiver => {
+/** @param port of an earlier receiver, which returns at its address; 0 for a free one */
+export const openReceiver = (port = 0): Receiver => {
   const received: Received[] = [];
   let answer: AnswerWebhook = ok;
   const server = Bun.serve({
     hostname: "127.0.0.1",
-    port: 0,
+    port,
     idleTimeout: 0,
     fetch: async (request) => {
       const text = await request.text();

@@ -5,7 +5,7 @@ import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { testClock } from "../clock.ts";
 import { failedTry } from "../store/contract/webhooks.ts";
 import { openWebhooks, type WebhookScene } from "./fixture.ts";
-import { openReceiver, type Receiver } from "./receiver.ts";
+import { isVerified, openReceiver, type Receiver } from "./receiver.ts";
 
 const HOUR_MS = 3_600_000;
 let scene: WebhookScene;
@@ -47,31 +47,73 @@ test("delivers after a restart what a crash left between the commit and the deli
   clock.stop();
 });
 
-test("misses no event after 72 hours without a receiver and a recovery", async () => {
-  receiver = openReceiver();
-  scene = await openWebhooks({ factor: 0 }, receiver);
-  receiver.answer(() => new Response("", { status: 500 }));
-  const { id } = await scene.endpoint({ events: ["generation.failed"] });
-  const sinceMs = scene.clock.nowMs();
+/** Lets generations end, one after each pause. @returns their ids */
+const endSeveral = async (count: number, pauseMs: number): Promise<string[]> => {
   const ids: string[] = [];
-  for (let n = 0; n < 6; n += 1) {
-    const { body } = await scene.post("/v1/generations", {
-      ...{ model: "sim-image-1", input: { prompt: `[sim:fail] ${n}` }, max_wait_s: 60 },
-    });
+  for (let n = 0; n < count; n += 1) {
+    const prompt = n % 2 === 0 ? `a kite ${n}` : `[sim:fail] ${n}`;
+    const { body } = await scene.post("/v1/generations", { model: "sim-image-1", input: { prompt }, max_wait_s: 60 });
     ids.push(String(body.id));
     await scene.eventually(async () => {
       scene.clock.skip(1000);
-      return (await scene.show(String(body.id))).status === "failed";
+      return (await scene.show(String(body.id))).completed_at !== null;
     });
-    await pass(12 * HOUR_MS, HOUR_MS);
+    await pass(pauseMs, HOUR_MS);
   }
-  receiver.received.length = 0;
-  receiver.answer(() => new Response("ok"));
+  return ids;
+};
+const EVENTS = { events: ["generation.succeeded", "generation.failed"] };
+/** The endpoint again at its address, after it was unavailable. */
+const comeBack = (): void => {
+  receiver = openReceiver(Number(new URL(receiver.url).port));
+};
+/** Expects the end of each generation once, in valid requests. */
+const expectAll = (ids: readonly string[], secret: string): void => {
+  expect(receiver.received.map(({ body }) => body.data.id).sort()).toEqual(ids.toSorted());
+  expect(receiver.received.filter((each) => !isVerified(each, secret))).toEqual([]);
+};
+
+test.each([
+  { hours: 72, exhausted: 0 },
+  // The retries of the first event have ended, and no later one repeats it by itself.
+  { hours: 108, exhausted: 1 },
+])("misses no event after $hours hours without a receiver and a recovery", async ({ hours, exhausted }) => {
+  receiver = openReceiver();
+  scene = await openWebhooks({ factor: 0 }, receiver);
+  const { id, secret } = await scene.endpoint(EVENTS);
+  await receiver.stop();
+  const sinceMs = scene.clock.nowMs();
+  const ids = await endSeveral(hours / 12, 12 * HOUR_MS);
+  const states = (await scene.deliveries()).map(({ state }) => state);
+  expect(states.filter((state) => state === "failed")).toHaveLength(exhausted);
+  expect(states.filter((state) => state === "pending")).toHaveLength(ids.length - exhausted);
+  expect((await scene.endpoints())[0]?.enabled).toBe(true);
+
+  comeBack();
   const recovered = await scene.post(`/v1/webhook_endpoints/${id}/recover?since=${new Date(sinceMs).toISOString()}`);
   expect([recovered.status, recovered.body.deliveries]).toEqual([202, ids.length]);
-  await scene.settled();
-  expect(new Set(receiver.received.map(({ body }) => body.data.id))).toEqual(new Set(ids));
-  expect((await scene.endpoints())[0]?.enabled).toBe(true);
+  expect((await scene.settled()).map(({ state }) => state)).toEqual(ids.map(() => "delivered"));
+  expectAll(ids, secret);
+});
+
+test("misses no event of an endpoint that was disabled after five days, once it is enabled and recovered", async () => {
+  receiver = openReceiver();
+  scene = await openWebhooks({ factor: 0 }, receiver);
+  const { id, secret } = await scene.endpoint(EVENTS);
+  await receiver.stop();
+  const sinceMs = scene.clock.nowMs();
+  const ids: string[] = [];
+  const isEnabled = async () => (await scene.endpoints())[0]?.enabled;
+  while (await isEnabled()) ids.push(...(await endSeveral(1, 12 * HOUR_MS)));
+  expect(ids.length).toBeGreaterThanOrEqual(10);
+  const recover = () => scene.post(`/v1/webhook_endpoints/${id}/recover?since=${new Date(sinceMs).toISOString()}`);
+  expect((await recover()).status).toBe(409);
+
+  comeBack();
+  expect((await scene.request("PATCH", `/v1/webhook_endpoints/${id}`, { body: { enabled: true } })).status).toBe(200);
+  expect((await recover()).status).toBe(202);
+  expect((await scene.settled()).map(({ state }) => state)).toEqual(ids.map(() => "delivered"));
+  expectAll(ids, secret);
 });
 
 test("disables an endpoint after five days of failures, but not after a clock jump of a year", async () => {

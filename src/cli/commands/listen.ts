@@ -1,7 +1,7 @@
 // `genrouter listen`: prints the events of the account, and forwards them to a local address.
 import type { Command } from "commander";
 import type { AccountEvent, WebhookEvent } from "../../../client/src/client.ts";
-import { WEBHOOK_EVENTS } from "../../domain/webhooks.ts";
+import { type WebhookEvent as StreamEvent, WEBHOOK_EVENTS } from "../../domain/webhooks.ts";
 import { CommandError, EXITS } from "../exit-codes.ts";
 import { checkForwardUrl, checkSecret, type Forwarded, forwardEvent, newSecret } from "../forward-event.ts";
 import {
@@ -22,7 +22,7 @@ type Forwarding = { url: string; secret: string };
 const START_TRIES = 4;
 
 /** @throws CommandError (usage) */
-const typesOf = (events: string | undefined): WebhookEvent["type"][] | undefined => {
+const typesOf = (events: string | undefined): StreamEvent[] | undefined => {
   if (events === undefined || events === "*") return undefined;
   return events.split(",").map((sent) => {
     const type = WEBHOOK_EVENTS.find((one) => one === sent.trim());

@@ -59,19 +59,30 @@ const COMMON = ["X-Request-Id", "Genrouter-Version", "X-Content-Type-Options"];
 export const headers = (...names: string[]): JsonObject =>
   Object.fromEntries([...COMMON, ...names].map((name) => [name, ref("headers", name)]));
 
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 const isConst = (schema: Json): schema is { const: Json } =>
   typeof schema === "object" && schema !== null && !Array.isArray(schema) && schema.const !== undefined;
 
-/** Converts TypeBox's union of constants to `enum`, which readers and generators support best. */
-const asEnum = (_name: string, value: Json): Json => {
+/** The pattern of TypeBox's records, which every member name matches. */
+const ANY_NAME = "^(.*)$";
+
+/**
+ * Converts what TypeBox writes to what generators of clients support. A union of constants becomes `enum`. A record becomes
+ * `additionalProperties`, because generators drop the type of pattern properties. A number has 64 bits, because the default of
+ * some languages has 32.
+ */
+const forGenerators = (_name: string, value: Json): Json => {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  const { anyOf, ...rest } = value;
-  if (!Array.isArray(anyOf) || !anyOf.every(isConst)) return value;
-  return { type: "string", enum: anyOf.map((each) => each.const), ...rest };
+  const { anyOf, patternProperties, ...rest } = value;
+  if (Array.isArray(anyOf) && anyOf.every(isConst)) return { type: "string", enum: anyOf.map((each) => each.const), ...rest };
+  if (value.type === "number") return { type: "number", format: "double", ...rest };
+  const members = isObject(patternProperties) ? patternProperties[ANY_NAME] : undefined;
+  return members === undefined ? value : { ...rest, additionalProperties: members };
 };
 
 /** A schema as plain JSON, without the symbols that TypeBox adds. */
-export const plain = (schema: unknown): JsonObject => JSON.parse(JSON.stringify(schema), asEnum) as JsonObject;
+export const plain = (schema: unknown): JsonObject => JSON.parse(JSON.stringify(schema), forGenerators) as JsonObject;
 
 /** A JSON response. */
 export const jsonAnswer = (

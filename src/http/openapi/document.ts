@@ -1,4 +1,5 @@
 // Builds the OpenAPI 3.1 document that is served at /openapi.json and committed as openapi.json.
+import type { TSchema } from "@sinclair/typebox";
 import { INTERFACE_VERSION, type JsonObject } from "../../domain/types.ts";
 import { EndUserLimitBody, EndUserList, EndUserObject } from "../end-user-schema.ts";
 import {
@@ -9,7 +10,9 @@ import {
   ErrorBody,
   FileList,
   Generation,
+  GenerationErrorObject,
   GenerationList,
+  GenerationOutput,
   GenerationRequest,
   LedgerEntry,
   LedgerList,
@@ -68,8 +71,8 @@ const PARAMETERS: JsonObject = {
   Limit: {
     name: "limit",
     in: "query",
-    description: "Maximum number of entries.",
-    schema: { type: "integer", minimum: 1, maximum: 100, default: 20 },
+    description: "Maximum number of entries; 20 if absent.",
+    schema: { type: "integer", minimum: 1, maximum: 100 },
   },
   After: {
     name: "after",
@@ -95,7 +98,7 @@ const PARAMETERS: JsonObject = {
     "A JSON object in ASCII of at most 4,096 bytes, with at most 16 members. Names have 1 to 40 characters, and values are strings of at most 500. Responses return it as `metadata`.",
     { type: "string", maxLength: 4096, examples: ['{"order":"1207"}'] },
   ),
-  EndUser: header(
+  EndUserHeader: header(
     "Genrouter-End-User",
     "The end user for whom the generation is made. Responses return it as `end_user`, its limit applies, and usage counts it.",
     {
@@ -132,6 +135,13 @@ const listOf = (list: JsonObject, item: string): JsonObject => ({
   properties: { ...(list.properties as JsonObject), data: { type: "array", items: schemaRef(item) } },
 });
 
+/** A generation whose output and error are schemas of their own, so that generated types have a name. */
+const withParts = (generation: TSchema): JsonObject => {
+  const { properties, ...rest } = plain(generation) as { properties: JsonObject };
+  const [output, error] = ["GenerationOutput", "GenerationError"].map((name) => ({ anyOf: [schemaRef(name), { type: "null" }] }));
+  return { ...rest, properties: { ...properties, output, error } } as JsonObject;
+};
+
 const schemas = (): JsonObject => {
   const request = plain(GenerationRequest);
   const envelope = request.properties as JsonObject;
@@ -144,14 +154,13 @@ const schemas = (): JsonObject => {
       },
     },
     Input: plain(Input),
-    Generation: plain(Generation),
-    CancelledGeneration: plain(CancelledGeneration),
+    Generation: withParts(Generation),
+    CancelledGeneration: withParts(CancelledGeneration),
+    GenerationOutput: plain(GenerationOutput),
+    GenerationError: plain(GenerationErrorObject),
     DeletedGeneration: plain(DeletedGeneration),
-    File: plain(UploadedFileObject),
-    FileList: {
-      ...plain(FileList),
-      properties: { ...(plain(FileList).properties as JsonObject), data: { type: "array", items: schemaRef("File") } },
-    },
+    UploadedFile: plain(UploadedFileObject),
+    UploadedFileList: listOf(plain(FileList), "UploadedFile"),
     DeletedFile: plain(DeletedFile),
     ResumableUpload: plain(ResumableUploadObject),
     Error: plain(ErrorBody),
@@ -201,6 +210,7 @@ export const openApiDocument = (): JsonObject => ({
     { name: "account", description: "Balance, usage and ledger of the account." },
     { name: "end_users", description: "Spending and limits of the users for whom the account generates." },
     { name: "webhooks", description: "Events sent to the account's own servers." },
+    { name: "webhook_events", description: "The requests that those servers receive." },
     { name: "service", description: "Status and description of the service." },
     { name: "cors", description: "CORS preflight requests." },
   ],

@@ -1,6 +1,6 @@
 // OpenAPI paths of the event streams: the events of one generation, and the events of an account.
 import type { JsonObject } from "../../domain/types.ts";
-import { GENERATION_EVENTS, WEBHOOK_EVENTS } from "../../domain/webhooks.ts";
+import { type DeliveryType, GENERATION_EVENTS, WEBHOOK_EVENTS } from "../../domain/webhooks.ts";
 import { EXTENSION, headers, type No, noes, schemaRef } from "./components.ts";
 import { KEYED, keyed, withRequestId } from "./operations.ts";
 
@@ -22,7 +22,8 @@ data: {"type":"generation.succeeded","timestamp":"2026-10-19T12:00:09.000Z","seq
 const stream = (description: string, example: string): JsonObject => ({
   description,
   headers: headers("Cache-Control", "X-Accel-Buffering"),
-  content: { "text/event-stream": { schema: { type: "string" }, examples: { beginning: { value: example } } } },
+  // Without a type, because some readers apply the schema to the whole text, and others to each event.
+  content: { "text/event-stream": { schema: {}, examples: { beginning: { value: example } } } },
 });
 
 const BAD_POSITION: No = {
@@ -95,38 +96,47 @@ const PURCHASE: JsonObject = {
   properties: {
     id: { type: "string" },
     object: { type: "string", const: "purchase" },
-    amount_usd: { type: "number" },
+    amount_usd: { type: "number", format: "double" },
     paid_at: { type: "string", format: "date-time" },
   },
   required: ["id", "object", "amount_usd", "paid_at"],
   additionalProperties: false,
 };
 
-const eventSchema = (types: readonly string[], data: JsonObject): JsonObject => ({
+const eventSchema = (type: DeliveryType, data: JsonObject): JsonObject => ({
   type: "object",
   properties: {
-    type: { type: "string", enum: [...types] },
+    type: { type: "string", const: type },
     timestamp: { type: "string", format: "date-time", description: "When the event became true." },
-    sequence: { type: "integer", minimum: 1, description: "Rises with each event about the same object." },
+    sequence: { type: "integer", format: "int64", minimum: 1, description: "Rises with each event about the same object." },
     data,
   },
   required: ["type", "timestamp", "sequence", "data"],
   additionalProperties: false,
 });
 
+/** The events of webhooks by the names of their schemas. One schema per type, because generators map one type to a schema. */
+const EVENTS: Readonly<Record<string, { type: DeliveryType; data: JsonObject }>> = {
+  GenerationRunningEvent: { type: "generation.running", data: schemaRef("Generation") },
+  GenerationSucceededEvent: { type: "generation.succeeded", data: schemaRef("Generation") },
+  GenerationFailedEvent: { type: "generation.failed", data: schemaRef("Generation") },
+  CreditsLowEvent: { type: "credits.low", data: schemaRef("Balance") },
+  PurchaseCompletedEvent: { type: "purchase.completed", data: schemaRef("Purchase") },
+  WebhookTestEvent: { type: "webhook.test", data: { type: "object", additionalProperties: false } },
+};
+
 export const EVENT_SCHEMAS: JsonObject = {
   Purchase: PURCHASE,
   WebhookEvent: {
     description: "The body of a webhook, and the data of an event of the account.",
-    anyOf: [
-      eventSchema(
-        WEBHOOK_EVENTS.filter((type) => type.startsWith("generation.")),
-        schemaRef("Generation"),
-      ),
-      eventSchema(["credits.low"], schemaRef("Balance")),
-      eventSchema(["purchase.completed"], schemaRef("Purchase")),
-    ],
+    oneOf: Object.keys(EVENTS).map(schemaRef),
+    // Generators need it to distinguish the members of the union.
+    discriminator: {
+      propertyName: "type",
+      mapping: Object.fromEntries(Object.entries(EVENTS).map(([name, { type }]) => [type, `#/components/schemas/${name}`])),
+    },
   },
+  ...Object.fromEntries(Object.entries(EVENTS).map(([name, { type, data }]) => [name, eventSchema(type, data)])),
 };
 
 const signatureHeader = (name: string, description: string): JsonObject => ({
@@ -140,7 +150,8 @@ export const WEBHOOKS: JsonObject = {
       operationId: "receiveWebhook",
       summary: "An event of the account",
       description: "Signed as Standard Webhooks defines. Events repeat their `webhook-id`.",
-      tags: ["webhooks"],
+      // Not the tag of the paths, because generators write one file for each tag and would overwrite it.
+      tags: ["webhook_events"],
       security: [],
       ...EXTENSION,
       parameters: [

@@ -38,13 +38,16 @@ export const FILE_PATHS: JsonObject = {
         description: "A form with the part `file`, or the bytes themselves. At most `limits.upload_bytes` (512 MiB by default).",
         content: {
           "multipart/form-data": {
-            schema: { type: "object", properties: { file: { type: "string", format: "binary" } }, required: ["file"] },
+            schema: {
+              ...{ type: "object", properties: { file: { type: "string", format: "binary" } }, required: ["file"] },
+              additionalProperties: false,
+            },
           },
           "application/octet-stream": BINARY,
         },
       },
       responses: {
-        "201": jsonAnswer("The file.", schemaRef("File"), ["Cache-Control", "Location"], { picture: { value: FILE } }),
+        "201": jsonAnswer("The file.", schemaRef("UploadedFile"), ["Cache-Control", "Location"], { picture: { value: FILE } }),
         ...noes(
           ...KEYED,
           "generation_not_enabled",
@@ -66,7 +69,7 @@ export const FILE_PATHS: JsonObject = {
       ...EXTENSION,
       parameters: withRequestId("Limit", "After"),
       responses: {
-        "200": jsonAnswer("A page of files.", schemaRef("FileList"), ["Cache-Control"], {
+        "200": jsonAnswer("A page of files.", schemaRef("UploadedFileList"), ["Cache-Control"], {
           page: { value: { object: "list", data: [FILE], has_more: false, next: null } },
         }),
         ...noes(...KEYED, "invalid_request"),
@@ -82,7 +85,7 @@ export const FILE_PATHS: JsonObject = {
       ...EXTENSION,
       parameters: withRequestId("FileId"),
       responses: {
-        "200": jsonAnswer("The file.", schemaRef("File"), ["Cache-Control"], { picture: { value: FILE } }),
+        "200": jsonAnswer("The file.", schemaRef("UploadedFile"), ["Cache-Control"], { picture: { value: FILE } }),
         ...noes(...KEYED, "not_found"),
       },
     },

@@ -95,7 +95,7 @@ export const openApiPaths = (): JsonObject => ({
         "The generation runs in the background. Poll it until it is finished. The body is read as JSON with any Content-Type.",
       tags: ["generations"],
       ...keyed,
-      parameters: withRequestId("IdempotencyKey", "Metadata", "EndUser", "Webhook", "Prefer"),
+      parameters: withRequestId("IdempotencyKey", "Metadata", "EndUserHeader", "Webhook", "Prefer"),
       requestBody: {
         required: true,
         description: "At most 1 MB (1,048,576 bytes).",

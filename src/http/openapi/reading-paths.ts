@@ -15,7 +15,8 @@ const QUOTE: JsonObject = {
 };
 
 const query = (name: string, description: string, schema: JsonObject): JsonObject => ({ name, in: "query", description, schema });
-const LIMIT = query("limit", "Number of items.", { type: "integer", minimum: 1, maximum: 100, default: 20 });
+// Without defaults, because generated clients send them, also where another parameter excludes them.
+const LIMIT = query("limit", "Number of items; 20 if absent.", { type: "integer", minimum: 1, maximum: 100 });
 const AFTER = query("after", "The id of the last item of the previous page, or its `next`.", { type: "string", minLength: 1 });
 const timeQuery = (name: string, description: string): JsonObject =>
   query(name, description, { type: "string", format: "date-time" });
@@ -140,14 +141,13 @@ export const READING_PATHS: JsonObject = {
       parameters: [
         dayQuery("from", "First day, by default 29 days before the last."),
         dayQuery("to", "Last day, by default today."),
-        query("group_by", "The grouping.", {
-          ...{ type: "string", enum: ["day", "model", "key", "end_user"], default: "day" },
+        query("group_by", "The grouping; by day if absent.", {
+          ...{ type: "string", enum: ["day", "model", "key", "end_user"] },
         }),
-        query("limit", "Number of items; with `group_by=end_user` only.", {
+        query("limit", "Number of items, 20 if absent; with `group_by=end_user` only.", {
           type: "integer",
           minimum: 1,
           maximum: 100,
-          default: 20,
         }),
         query("after", "`next` of the previous page; with `group_by=end_user` only.", { type: "string" }),
         ...withRequestId(),

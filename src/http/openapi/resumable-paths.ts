@@ -6,21 +6,28 @@ import { KEYED, keyed, OPEN, open, withRequestId } from "./operations.ts";
 const UPLOAD_ID = "upl_06cq2v8k3mh7x1n5s9t0w4b6yz";
 const PATH_ID = parameterRef("UploadId");
 
-const header = (name: string, description: string, example: string, required = true): JsonObject => ({
+const header = (name: string, description: string, example: string, required = true, schema: JsonObject = {}): JsonObject => ({
   ...{ name, in: "header", required, description },
-  ...{ schema: { type: "string" }, example },
+  ...{ schema: { type: "string", ...schema }, example },
 });
-const VERSION = header("Tus-Resumable", "Version of the tus protocol.", "1.0.0");
-const LENGTH = header("Upload-Length", "Size of the whole file in bytes, at most `limits.upload_bytes`.", "71319000");
+const BYTES: JsonObject = { pattern: "^[0-9]{1,15}$" };
+const VERSION = header("Tus-Resumable", "Version of the tus protocol.", "1.0.0", true, { enum: ["1.0.0"] });
+const LENGTH = header(
+  "Upload-Length",
+  "Size of the whole file in bytes, at most `limits.upload_bytes`.",
+  "71319000",
+  true,
+  BYTES,
+);
 const METADATA = header("Upload-Metadata", "Pairs of name and Base64; HEAD returns them.", "filename Y2xpcC5tcDQ=", false);
-const OFFSET = header("Upload-Offset", "The offset that HEAD or the previous PATCH returned.", "4194304");
+const OFFSET = header("Upload-Offset", "The offset that HEAD or the previous PATCH returned.", "4194304", true, BYTES);
 const CHECKSUM = header(
   "Upload-Checksum",
   "Algorithm and Base64 digest of the body.",
   "sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=",
   false,
 );
-const OVERRIDE = header("X-HTTP-Method-Override", "`PATCH` or `DELETE`.", "PATCH");
+const OVERRIDE = header("X-HTTP-Method-Override", "The method.", "PATCH", true, { enum: ["PATCH", "DELETE"] });
 
 const rejected = (
   status: number,

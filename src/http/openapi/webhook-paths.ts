@@ -228,7 +228,7 @@ export const webhookParameters = (): JsonObject => ({
   },
   WebhookEndpointId: parameter("path", "id", "The endpoint's id.", { type: "string" }),
   WebhookDeliveryId: parameter("path", "id", "The delivery's id.", { type: "string" }),
-  Limit: parameter("query", "limit", "Maximum number of entries.", { type: "integer", minimum: 1, maximum: 100, default: 20 }),
+  Limit: parameter("query", "limit", "Maximum number of entries; 20 if absent.", { type: "integer", minimum: 1, maximum: 100 }),
   AfterDelivery: parameter("query", "after", "`next` of the previous page.", { type: "string", minLength: 1 }),
   AfterRecovered: parameter("query", "after", "`next` of the call before.", { type: "string", minLength: 1 }),
   Since: parameter("query", "since", "Time of the first event.", { type: "string", format: "date-time" }),
@@ -257,7 +257,7 @@ export const webhookSchemas = (): JsonObject => ({
     properties: {
       id: { type: "string" },
       object: { type: "string", const: "webhook_endpoint" },
-      deleted: { type: "boolean", const: true },
+      deleted: { type: "boolean", description: "Always true." },
     },
     required: ["id", "object", "deleted"],
     additionalProperties: false,

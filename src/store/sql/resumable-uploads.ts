@@ -38,8 +38,14 @@ const END_WITH_FILE = "UPDATE resumable_upload SET ended_at_ms = ?3, file_id = ?
 const BYTES = "SELECT bytes FROM resumable_upload WHERE id = ?1";
 const OPEN_BYTES = "SELECT bytes FROM resumable_upload WHERE id = ?1 AND account_seq = ?2 AND ended_at_ms IS NULL";
 const REMOVE_PART = "DELETE FROM resumable_part WHERE id = ?1";
+const UPLOAD_OF_PART = `SELECT upload_seq AS "uploadSeq" FROM resumable_part WHERE id = ?1`;
+const WITHOUT_PARTS = "NOT EXISTS (SELECT 1 FROM resumable_part WHERE upload_seq = resumable_upload.seq)";
+/** Its bytes are deleted, and nothing else needs what its client wrote. */
+const FORGET_OF_FILE = `DELETE FROM resumable_upload WHERE file_id = ?1 AND ${WITHOUT_PARTS}`;
+const FORGET_OF_DELETED_FILE = `DELETE FROM resumable_upload WHERE seq = ?1 AND ${WITHOUT_PARTS}
+  AND EXISTS (SELECT 1 FROM uploaded_file f WHERE f.id = resumable_upload.file_id AND f.deleted_at_ms IS NOT NULL)`;
 const FORGET = `DELETE FROM resumable_upload WHERE id = ?1 AND ended_at_ms IS NOT NULL
-  AND NOT EXISTS (SELECT 1 FROM resumable_part WHERE upload_seq = resumable_upload.seq)`;
+  AND ${WITHOUT_PARTS}`;
 
 const GONE = { kind: "gone" } as const;
 
@@ -53,6 +59,21 @@ export const endWithFile = function* (accountSeq: number, uploadId: string, file
   const { bytes = 0 } = (yield* first<{ bytes: number }>(OPEN_BYTES, uploadId, accountSeq)) ?? {};
   yield* change(END_WITH_FILE, uploadId, fileId, atMs);
   yield* giveBackQuota(accountSeq, bytes);
+};
+
+/**
+ * Forgets the upload of a deleted file with its metadata, which may name a person. If the bytes of its parts are not deleted yet,
+ * the removal of the last part does it.
+ */
+export const forgetUploadOf = function* (fileId: string): SqlProgram<void> {
+  yield* change(FORGET_OF_FILE, fileId);
+};
+
+const removePart = function* (partId: string): SqlProgram<UploadResult> {
+  const row = yield* first<{ uploadSeq: number }>(UPLOAD_OF_PART, partId);
+  if (!row || (yield* change(REMOVE_PART, partId)) === 0) return GONE;
+  yield* change(FORGET_OF_DELETED_FILE, row.uploadSeq);
+  return { kind: "removed" };
 };
 
 const beginPart = function* ({ uploadId, lockId, part, atMs, untilMs }: BeginUploadPart): SqlProgram<UploadResult> {
@@ -118,7 +139,7 @@ export const prepareResumableUploads = (dialect: Dialect) => {
       case "end-resumable-upload":
         return yield* end(mutation);
       case "remove-upload-part":
-        return (yield* change(REMOVE_PART, mutation.partId)) === 0 ? GONE : { kind: "removed" };
+        return yield* removePart(mutation.partId);
       case "forget-resumable-upload":
         return (yield* change(FORGET, mutation.uploadId)) === 0 ? GONE : { kind: "removed" };
     }

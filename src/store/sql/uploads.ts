@@ -14,7 +14,7 @@ import type {
   UploadResult,
 } from "../../domain/upload-mutations.ts";
 import type { Dialect } from "./dialect.ts";
-import { endWithFile, isOpenUpload, prepareResumableUploads } from "./resumable-uploads.ts";
+import { endWithFile, forgetUploadOf, isOpenUpload, prepareResumableUploads } from "./resumable-uploads.ts";
 import { change, first, type SqlProgram } from "./sql-program.ts";
 import { countFiles, giveBackQuota, prepareUsageLock, takeQuota } from "./upload-quota.ts";
 
@@ -135,6 +135,8 @@ const prepareDeletion = (dialect: Dialect) => {
     if (!file) return { kind: "gone" };
     if (yield* first(NEEDED, file.seq)) return { kind: "in_use" };
     yield* change(DELETE, file.seq, atMs);
+    // The upload of a file that has reached its retention was forgotten before.
+    if (!isExpired) yield* forgetUploadOf(fileId);
     const blob = yield* first<Blob>(UNNAMED, file.blobSeq);
     if (blob) yield* retire(accountSeq, blob, atMs);
     return { kind: "deleted" };

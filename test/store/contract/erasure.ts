@@ -6,7 +6,20 @@ import type { AttemptChange } from "../../../src/domain/transition.ts";
 import type { InputFile } from "../../../src/domain/types.ts";
 import type { GenerationsQuery, Store } from "../../../src/store/store.ts";
 import type { Stage } from "../conformance.ts";
-import { type Account, admit, admitMutation, commitOne, NOW_MS, releasedMutation, startedMutation, succeed } from "../fixture.ts";
+import {
+  type Account,
+  admit,
+  admitMutation,
+  capturedMutation,
+  commitOne,
+  NOW_MS,
+  PRICES,
+  releasedMutation,
+  startedMutation,
+  succeed,
+  topUp,
+  violations,
+} from "../fixture.ts";
 import { inputOf, upload } from "../uploads.ts";
 
 const WORD = "zanzibar";
@@ -17,6 +30,10 @@ const ALL: GenerationsQuery = {
   ...{ limit: 10, maxExamined: 100 },
 };
 const ERASED_AT_MS = NOW_MS + 50_000;
+/** Number of deletions of the long test. */
+const COUNT = Number(process.env.ERASURES ?? 300);
+const BATCH = 50;
+const LONGEST_MS = 600_000;
 
 /** The erasure of a generation, as a client requests it. */
 export const erasure = (account: Account, seq: number, changes: Partial<EraseGeneration> = {}): EraseGeneration => ({
@@ -51,6 +68,27 @@ const textsOf = async (store: Store, seq: number): Promise<string> =>
     await store.inputFilesOf(seq),
     (await store.generationsStep(ALL)).found,
   ]);
+
+/** Ends generations of the account, every other one charged. @returns their numbers */
+const endMany = async ({ store, account }: Stage, count: number): Promise<number[]> => {
+  await topUp(store, account.seq, count * PRICES.c);
+  const seqs: number[] = [];
+  while (seqs.length < count) {
+    const batch = Array.from({ length: Math.min(BATCH, count - seqs.length) }, (_, at) =>
+      admitMutation(account, { body: BODY, labels: LABELS, idempotencyKey: `order ${seqs.length + at}` }),
+    );
+    const failure = { class: "job_failed", detail: `no ${WORD}` } as const;
+    const ends = batch.map(({ seq }, at) =>
+      at % 2 === 0
+        ? capturedMutation(seq, 2, 1, PRICES.a)
+        : releasedMutation(seq, 2, { attemptChanges: [{ n: 1, state: "failed", failure }] }),
+    );
+    for (const mutations of [batch, batch.map((each) => startedMutation(each)), ends])
+      expect((await store.commit(mutations)).filter(({ kind }) => kind !== "admitted" && kind !== "stepped")).toEqual([]);
+    seqs.push(...batch.map(({ seq }) => seq));
+  }
+  return seqs;
+};
 
 export const erasurePromises = (stage: Stage): void => {
   test("erases request, labels and texts of providers, and keeps events, attempts and money", async () => {
@@ -207,6 +245,32 @@ export const erasurePromises = (stage: Stage): void => {
     expect(await store.inputFilesOf(seq)).toEqual([]);
     expect(await store.uploadedFile(file.id)).toMatchObject({ id: file.id });
   });
+
+  test(
+    `verifies after ${COUNT} deletions in any order, with the money and the transfers of before (ERASURES sets their number)`,
+    async () => {
+      const { store, account, balance } = stage;
+      const seqs = await endMany(stage, COUNT);
+      const before = { balance: await balance(), transfers: await store.transfers(account.id, null, 5 * COUNT) };
+      // Every third twice, as by a client that repeats its request, and from the middle outwards.
+      const order = seqs
+        .toSorted((a, b) => (a % 997) - (b % 997) || a - b)
+        .flatMap((seq, at) => (at % 3 === 0 ? [seq, seq] : [seq]));
+      let erased = 0;
+      for (let at = 0; at < order.length; at += BATCH)
+        for (const outcome of await store.commit(order.slice(at, at + BATCH).map((seq) => erasure(account, seq)))) {
+          expect(outcome).toMatchObject({ kind: "done" });
+          erased += outcome.kind === "done" ? (outcome.count ?? 0) : 0;
+        }
+      expect(erased).toBe(COUNT);
+      expect(await violations(store)).toEqual([]);
+      expect({ balance: await balance(), transfers: await store.transfers(account.id, null, 5 * COUNT) }).toEqual(before);
+      for (const seq of [seqs[0], seqs[COUNT >> 1], seqs[COUNT - 1]]) expect(await textsOf(store, seq ?? 0)).not.toContain(WORD);
+      const byLabel = { ...ALL, accountSeq: account.seq, metadata: [["project", `${WORD} film`]] } as GenerationsQuery;
+      expect((await store.generationsStep(byLabel)).found).toEqual([]);
+    },
+    LONGEST_MS,
+  );
 
   describeRetention(stage);
 };

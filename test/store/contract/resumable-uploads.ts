@@ -3,7 +3,17 @@ import { expect, test } from "bun:test";
 import { newId } from "../../../src/domain/ids.ts";
 import type { Stage } from "../conformance.ts";
 import { commitOne, NOW_MS, openAccount } from "../fixture.ts";
-import { append, appendMutations, beginMutation, contentOf, createResumable, DAY_MS, finishOf, QUOTA } from "../uploads.ts";
+import {
+  append,
+  appendMutations,
+  beginMutation,
+  contentOf,
+  createResumable,
+  DAY_MS,
+  deletion,
+  finishOf,
+  QUOTA,
+} from "../uploads.ts";
 
 const ended = (accountSeq: number, uploadId: string, more: object = {}) =>
   ({ mutation: "end-resumable-upload", accountSeq, uploadId, error: null, atMs: NOW_MS + 1, ...more }) as const;
@@ -138,6 +148,28 @@ export const resumablePromises = (stage: Stage): void => {
       expect(await store.uploadedBytes(account.seq)).toBe(100);
       expect(await store.resumableUpload(uploadId)).toMatchObject({ fileId: begin.fileId, error: null });
       expect(await store.uploadedFile(again.fileId)).toBeUndefined();
+    },
+  );
+
+  test.each([false, true])(
+    "forgets the upload of a deleted file with its metadata, once its parts are removed (before the deletion: %p)",
+    async (isFirst) => {
+      const { store, account } = stage;
+      const { uploadId, ...create } = createResumable(account.seq, { metadata: "filename emFuemliYXIucG5n" });
+      await store.commit([{ uploadId, ...create }]);
+      const partId = await append(store, uploadId, 0, 100);
+      const begin = beginMutation(account.seq, contentOf("named"), { resumableId: uploadId });
+      await store.commit([begin, { ...finishOf(begin), resumableId: uploadId }]);
+      const removal = { mutation: "remove-upload-part", partId } as const;
+      if (isFirst) expect(await commitOne(store, removal)).toEqual({ kind: "removed" });
+      expect(await store.resumableUpload(uploadId)).toMatchObject({ metadata: create.metadata, fileId: begin.fileId });
+      expect(await commitOne(store, deletion(account.seq, begin.fileId))).toEqual({ kind: "deleted" });
+      if (!isFirst) {
+        expect(await store.resumableUpload(uploadId)).toMatchObject({ fileId: begin.fileId });
+        expect(await commitOne(store, removal)).toEqual({ kind: "removed" });
+      }
+      expect(await store.resumableUpload(uploadId)).toBeUndefined();
+      expect(await commitOne(store, removal)).toEqual({ kind: "gone" });
     },
   );
 
