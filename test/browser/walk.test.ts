@@ -80,7 +80,7 @@ here("from the set-up link to the replay", () => {
       await page.getByLabel("E-mail address").fill("ada@example.com");
       await page.getByLabel("Password").fill("a long enough password");
       await page.getByRole("button", { name: "Set up" }).click();
-      await page.getByRole("link", { name: "ada@example.com" }).waitFor();
+      await page.getByRole("navigation", { name: "Pages" }).waitFor();
 
       await goTo(page, "Credits");
       await page.getByRole("radio", { name: "$50", exact: true }).check();

@@ -4,6 +4,7 @@ import type { ComponentChildren, VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import type { GenerationDetail } from "../../../src/console/generations-dto.ts";
 import { timeText } from "../../components/format.ts";
+import { useTitle } from "../../components/title.ts";
 import { useQuery } from "../../components/use-query.ts";
 import { AccountScope } from "../account-scope.tsx";
 import { KIND_LABELS, queryOf, usdText } from "../credits/amounts.ts";
@@ -102,6 +103,7 @@ export const GenerationPage = ({ id }: { id: string }): VNode => {
     },
     again,
   });
+  useTitle(of?.prompt ?? undefined);
   const nowMs = useMemo(() => Date.now(), [of]);
   if (fault !== null && !of)
     return (
