@@ -11,8 +11,6 @@ export type Shown = {
   url: string;
   kind: "image" | "video" | "audio";
   label: string;
-  /** Name of the downloaded file. */
-  fileName: string;
   inputUrl?: string | undefined;
   /** Buttons and links about the file, for example "Use as input". */
   actions?: ComponentChildren;
@@ -91,7 +89,7 @@ const Bar = ({
     <a
       class="button is-quiet is-icon"
       href={shown.url}
-      download={shown.fileName}
+      download
       aria-label={words.actions.download}
       title={words.actions.download}
       data-download

@@ -137,7 +137,7 @@ const Overlays = (): VNode => {
       {typeof open === "number" && (
         <Lightbox
           files={PICTURES.map((url, n) => ({
-            ...{ url, kind: "image" as const, label: words.components.typeSample, fileName: `${n}.svg` },
+            ...{ url, kind: "image" as const, label: words.components.typeSample },
             inputUrl: PICTURES[1 - n],
           }))}
           at={open}

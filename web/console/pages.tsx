@@ -63,7 +63,7 @@ export const OPEN_PAGES: readonly PageOf[] = [
 export const PAGES: readonly PageOf[] = [
   {
     ...{ path: "/console/playground", name: "playground", who: "user", place: { group: "create", icon: WandSparkles } },
-    View: lazyPage(async () => (await import("./generations/playground.tsx")).PlaygroundPage),
+    View: lazyPage(async () => (await import("./playground/playground.tsx")).PlaygroundPage),
   },
   {
     ...{ path: "/console/generations", name: "generations", who: "user", place: { group: "create", icon: Images } },

@@ -8,13 +8,13 @@ import { useTitle } from "../../components/title.ts";
 import { useQuery } from "../../components/use-query.ts";
 import { AccountScope } from "../account-scope.tsx";
 import { KIND_LABELS, queryOf, usdText } from "../credits/amounts.ts";
+import { titleOf } from "../playground/form.ts";
 import { CancelButton } from "./cancel-button.tsx";
 import { Copy } from "./copy.tsx";
 import { DeleteButton } from "./delete-button.tsx";
 import { isListening, useEvents } from "./event-stream.ts";
 import { bytesText, Files, UseAsInput } from "./files.tsx";
-import { titleOf } from "./form.ts";
-import { StatusBadge } from "./generation-progress.tsx";
+import { StatusBadge } from "./status-badge.tsx";
 import { Waterfall } from "./waterfall.tsx";
 
 const Part = ({ id, title, children }: { id: string; title: string; children: ComponentChildren }): VNode => (

@@ -15,8 +15,8 @@ import { usdText } from "../credits/amounts.ts";
 import { isListening, useEvents } from "./event-stream.ts";
 import { FilePreview } from "./files.tsx";
 import { FilterBar, type Filters, queryOf, useFilters } from "./filters.tsx";
-import { StatusBadge } from "./generation-progress.tsx";
 import { type Rows, withPage, withPending, withRead, withUpdates } from "./live-rows.ts";
+import { StatusBadge } from "./status-badge.tsx";
 
 /** Events within this period are handled by one read. */
 const REST_MS = 300;
