@@ -7,6 +7,7 @@ import { words } from "../words/words.ts";
 import { me } from "./api.ts";
 import { Brand } from "./brand.tsx";
 import { ConnectionBanner } from "./connection.tsx";
+import { wentBack } from "./going-back.ts";
 import { Icon } from "./icon.tsx";
 import { followLink } from "./links.ts";
 import { ownTitle } from "./title.ts";
@@ -89,7 +90,7 @@ const useHeading = (path: string, onChange: () => void) => {
     before.current = path;
     onChange();
     heading.current?.focus({ preventScroll: true });
-    window.scrollTo(0, 0);
+    if (!wentBack()) window.scrollTo(0, 0);
   }, [path, onChange]);
   return heading;
 };
