@@ -270,7 +270,7 @@ here("files in the playground", () => {
     const { id: generation } = submitted.body as { id: string };
     await harness.until(generation, undefined, tenant.key);
     await page.goto(`${harness.url}/console/generations/${generation}`);
-    await page.getByRole("link", { name: "Use file 2 as input" }).click();
+    await page.getByRole("link", { name: "Use as input" }).nth(1).click();
     await page.getByRole("button", { name: "Choose a model: Vidmodel 2.0 Fast" }).waitFor();
     expect(await page.getByLabel("Image", { exact: true }).inputValue()).toBe(`${generation}/2`);
     await isDrawn(page, ".media-previews img");

@@ -169,7 +169,7 @@ here("every page", () => {
       const { id } = await one.submit("sim-image-1", { prompt: "a kite" });
       const ada = await openVisitor(one, "operator", one.tenant);
       const { page, close } = await watch(browser, { url: one.url, visitor: ada, path: `/console/generations/${id}` });
-      await page.getByRole("link", { name: "Use again" }).waitFor();
+      await page.getByRole("link", { name: "Run again" }).waitFor();
       expect(await page.locator("a[href^='/inspector']").count()).toBe(links);
       await close();
     }

@@ -277,10 +277,10 @@ here("the page of a generation", () => {
           .evaluateAll((bars) => bars.map((bar) => bar.getBoundingClientRect().x));
         expect(good ?? 0).toBeGreaterThan(bad ?? 0);
         await page.getByText("The work failed on this route.").waitFor();
-        await page.getByText("$0.28 held → $0.22 charged, $0.06 released").waitFor();
+        await page.getByText("$0.28 held: $0.22 charged, $0.06 released").waitFor();
         await expectNarrow(page);
         expect(await faultsOf(page)).toEqual([]);
-        await page.getByRole("link", { name: "Use again" }).click();
+        await page.getByRole("link", { name: "Run again" }).click();
         expect(await page.getByLabel("Prompt (required)").inputValue()).toBe(INPUT.prompt);
         await done();
       }
@@ -305,7 +305,7 @@ here("the page of a generation", () => {
       await page.getByText(/^Erased /).waitFor();
       expect(await page.getByText("zanzibar").count()).toBe(0);
       expect(await page.getByRole("button", { name: "Delete" }).count()).toBe(0);
-      expect(await page.getByRole("link", { name: "Use again" }).count()).toBe(0);
+      expect(await page.getByRole("link", { name: "Run again" }).count()).toBe(0);
       await page
         .getByText(/charged/)
         .first()

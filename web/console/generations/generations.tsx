@@ -171,7 +171,7 @@ export const GenerationsPage = (): VNode => {
           </button>
         )}
       </div>
-      <div ref={area} aria-busy={isBusy}>
+      <div ref={area} aria-busy={isBusy && rows.shown.length > 0}>
         {filters.view === "list" && rows.shown.length > 0 && <List rows={rows.shown} {...choice} />}
         {filters.view !== "list" && rows.shown.length > 0 && (
           <ul class="gallery">

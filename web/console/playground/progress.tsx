@@ -1,24 +1,12 @@
 // Progress of a generation: elapsed and expected time, the route that is tried, and what failed before.
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
 import type { GenerationDetail, GenerationDto } from "../../../src/console/generations-dto.ts";
+import { useNow } from "../../components/use-now.ts";
 import { words } from "../../words/words.ts";
 import { waited } from "../format.ts";
 
-const TICK_MS = 500;
 /** The bar never says that the work is done before it is. */
 const MOST_PERCENT = 95;
-
-/** The time now, updated twice a second while `isRunning`. */
-export const useNow = (isRunning: boolean): number => {
-  const [nowMs, setNow] = useState(() => Date.now());
-  useEffect(() => {
-    if (!isRunning) return;
-    const timer = setInterval(() => setNow(Date.now()), TICK_MS);
-    return () => clearInterval(timer);
-  }, [isRunning]);
-  return nowMs;
-};
 
 /** Whole seconds, so that the text changes calmly. */
 const clock = (ms: number): string => waited(Math.max(1000, Math.round(ms / 1000) * 1000));

@@ -8,13 +8,13 @@ import { SNIPPETS, type SnippetRequest } from "./snippets.ts";
 
 type Name = (typeof SNIPPETS)[number]["id"];
 
-export const RequestCode = ({ request }: { request: SnippetRequest }): VNode => {
+export const RequestCode = ({ request, title = words.playground.code }: { request: SnippetRequest; title?: string }): VNode => {
   const [name, choose] = useState<Name>("curl");
   const snippet = SNIPPETS.find(({ id }) => id === name) ?? SNIPPETS[0];
   const text = snippet.of(location.origin, request);
   return (
     <details class="request-code">
-      <summary>{words.playground.code}</summary>
+      <summary>{title}</summary>
       <Tabs
         label={words.playground.code}
         tabs={SNIPPETS.map(({ id, says }) => ({ name: id, label: says }))}

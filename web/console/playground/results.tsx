@@ -6,7 +6,8 @@ import type { ModelDto } from "../../../src/console/generations-dto.ts";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Lightbox } from "../../components/lightbox.tsx";
 import { words } from "../../words/words.ts";
-import { ResultCard, shownOf } from "./result-card.tsx";
+import { shownOf } from "../generations/result-files.tsx";
+import { ResultCard } from "./result-card.tsx";
 import type { Order, Run, RunItem } from "./use-runs.ts";
 
 type Props = {
