@@ -3136,7 +3136,20 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `upload_quota_exceeded`: The account would store more bytes than limits.upload_quota_bytes. */
+            /** @description `invalid_request`: The body arrives too slowly, or takes more than 30 minutes. */
+            408: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `upload_quota_exceeded`: The account would store more bytes than limits.upload_quota_bytes, or more files than limits.upload_files. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3831,7 +3844,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `upload_quota_exceeded`: The account would store more bytes than limits.upload_quota_bytes. */
+            /** @description `upload_quota_exceeded`: The account would store more bytes than limits.upload_quota_bytes, or more files than limits.upload_files. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4243,7 +4256,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `upload_quota_exceeded`: The account would store more bytes than limits.upload_quota_bytes. `invalid_request`: Upload-Offset is not the offset of the upload. */
+            /** @description `upload_quota_exceeded`: The account would store more bytes than limits.upload_quota_bytes, or more files than limits.upload_files. `invalid_request`: Upload-Offset is not the offset of the upload. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4738,7 +4751,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `upload_quota_exceeded`: The account would store more bytes than limits.upload_quota_bytes. */
+            /** @description `upload_quota_exceeded`: The account would store more bytes than limits.upload_quota_bytes, or more files than limits.upload_files. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4978,7 +4991,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `upload_quota_exceeded`: The account would store more bytes than limits.upload_quota_bytes. `invalid_request`: Upload-Offset is not the offset of the upload. */
+            /** @description `upload_quota_exceeded`: The account would store more bytes than limits.upload_quota_bytes, or more files than limits.upload_files. `invalid_request`: Upload-Offset is not the offset of the upload. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8495,6 +8508,19 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EndUser"];
+                };
+            };
+            /** @description `invalid_request`: The body is not a JSON object, or its envelope is wrong. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unauthorized`: The API key is missing or invalid. */

@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { basename } from "node:path";
 import { MEDIA_FIELDS } from "../../catalogue/fields.ts";
-import type { Client, UploadedFile } from "../../client/src/client.ts";
+import { type Client, GenrouterError, type UploadedFile } from "../../client/src/client.ts";
 import type { Json, JsonObject } from "../domain/types.ts";
 import { isShortForm } from "../inputs/own-links.ts";
 import { CommandError, EXITS } from "./exit-codes.ts";
@@ -10,6 +10,8 @@ import type { Terminal } from "./terminal.ts";
 
 /** Number of uploaded files that are searched for the same content. */
 const KNOWN_FILES = 100;
+/** Remaining retention that a file needs to be used again, ms: the time in which other files are uploaded. */
+const LEAST_LEFT_MS = 3_600_000;
 const MEGABYTE = 1_000_000;
 
 const isUrl = (text: string): boolean => /^[a-z][a-z0-9+.-]*:/i.test(text);
@@ -51,7 +53,7 @@ const sha256Of = async (file: Blob): Promise<string> => {
 
 type UploadDeps = { client: Pick<Client, "upload">; terminal: Terminal; signal: AbortSignal };
 
-type InputDeps = UploadDeps & { client: Pick<Client, "files"> };
+type InputDeps = UploadDeps & { client: Pick<Client, "files" | "file"> };
 
 /** Uploads a local file and shows the progress. */
 export const uploadFile = async (path: string, { client, terminal, signal }: UploadDeps): Promise<UploadedFile> => {
@@ -70,17 +72,22 @@ const uploadInput = async (path: string, deps: UploadDeps): Promise<string> => {
   return id;
 };
 
-/**
- * Uploads each path once. A file that the account has uploaded already is not sent again, so that a repeated command with an
- * idempotency key sends the same request.
- * @returns the input with the ids of the files
- */
-export const uploadPaths = async (input: JsonObject, paths: readonly string[], deps: InputDeps): Promise<JsonObject> => {
-  const { data } = await deps.client.files({ limit: KNOWN_FILES, signal: deps.signal });
+/** The ids of uploaded files by their SHA-256, without those that expire soon. */
+const knownFiles = async ({ client, signal }: InputDeps): Promise<Map<string, string>> => {
+  const { data } = await client.files({ limit: KNOWN_FILES, signal });
+  const kept = data.filter(({ expires_at: expiresAt }) => Date.parse(expiresAt) - Date.now() >= LEAST_LEFT_MS);
   // The oldest of several, which stays the same while newer ones are added.
-  const known = new Map(data.map(({ sha256, id }) => [sha256, id]));
-  const ids = new Map<string, string>();
-  for (const path of paths) ids.set(path, known.get(await sha256Of(Bun.file(path))) ?? (await uploadInput(path, deps)));
+  return new Map(kept.map(({ sha256, id }) => [sha256, id]));
+};
+
+/** Whether a file does not exist any more. */
+const isGone = (id: string, { client, signal }: InputDeps): Promise<boolean> =>
+  client.file(id, { signal }).then(
+    () => false,
+    (fault: unknown) => fault instanceof GenrouterError && fault.status === 404,
+  );
+
+const replacePaths = (input: JsonObject, ids: ReadonlyMap<string, string>): JsonObject => {
   const replaced = (value: Json): Json => (typeof value === "string" ? (ids.get(value) ?? value) : value);
   return Object.fromEntries(
     Object.entries(input).map(([name, value]) => {
@@ -88,4 +95,39 @@ export const uploadPaths = async (input: JsonObject, paths: readonly string[], d
       return [name, Array.isArray(value) ? value.map(replaced) : replaced(value)];
     }),
   );
+};
+
+/**
+ * Uploads each path once, and submits the input with the ids of the files. A file that the account has uploaded already is not
+ * sent again, so that a repeated command with an idempotency key sends the same request. If such a file was deleted before the
+ * submission, it is uploaded again.
+ */
+export const submitWithFiles = async <T>(
+  input: JsonObject,
+  paths: readonly string[],
+  deps: InputDeps,
+  submit: (input: JsonObject) => Promise<T>,
+): Promise<T> => {
+  if (paths.length === 0) return submit(input);
+  const known = await knownFiles(deps);
+  const ids = new Map<string, string>();
+  const reused = new Map<string, string>();
+  for (const path of paths) {
+    const id = known.get(await sha256Of(Bun.file(path)));
+    if (id !== undefined) reused.set(path, id);
+    ids.set(path, id ?? (await uploadInput(path, deps)));
+  }
+  try {
+    return await submit(replacePaths(input, ids));
+  } catch (fault) {
+    if (!(fault instanceof GenrouterError) || fault.status !== 422) throw fault;
+    let missing = 0;
+    for (const [path, id] of reused)
+      if (await isGone(id, deps)) {
+        missing += 1;
+        ids.set(path, await uploadInput(path, deps));
+      }
+    if (missing === 0) throw fault;
+    return submit(replacePaths(input, ids));
+  }
 };

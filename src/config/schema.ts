@@ -129,6 +129,11 @@ export const SettingsSchema = Type.Object(
           10_737_418_240,
           "maximum bytes that the uploaded files of an account have in total; identical files count once",
         ),
+        upload_files: positive(
+          10_000,
+          "maximum number of uploaded files of an account, with its open resumable uploads",
+          1_000_000,
+        ),
         prompt_retention_s: Type.Optional(
           Type.Integer({
             minimum: 0,

@@ -1,10 +1,11 @@
 // Streams committed changes of an account to console pages as server-sent events.
 //
 // Each page has one stream. Number of streams and queue of each stream are bounded.
+
+import { createPlaces } from "../collections/places.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Mutation, MutationResult } from "../domain/mutations.ts";
 import type { GenerationRecord } from "../domain/types.ts";
-import { createPlaces } from "../event-streams/places.ts";
 import { EVENT_STREAM_HEADERS, EventStream, sseEvent, type Taken } from "../event-streams/stream.ts";
 import type { CommitListener } from "../generations/post-commit.ts";
 import type { AccountRow, StoreReads } from "../store/store.ts";

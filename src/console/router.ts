@@ -10,6 +10,7 @@ import { jsonAnswer } from "../http/accept-encoding.ts";
 import { DEPTH_AT_MOST, isTooDeep, isTooWide, MEMBERS_AT_MOST, readBody } from "../http/body.ts";
 import { urlOf } from "../http/client-address.ts";
 import { answerFault } from "../http/errors.ts";
+import { requireDecoded } from "../http/query.ts";
 import { isSameSecret } from "../http/timing-safe-equal.ts";
 import type { Log } from "../logging/events.ts";
 import { NEEDS_HTTPS } from "./needs-https.ts";
@@ -168,7 +169,8 @@ export const createRouter = ({ routes, sessions, clock, publicOrigin, log }: Rou
   const find = finderOf(routes);
 
   const answer = async (...[request, requestId, address, peer]: Parameters<AnswerConsole>): Promise<Response | object> => {
-    const { pathname, searchParams: query } = urlOf(request);
+    const { pathname, search, searchParams: query } = urlOf(request);
+    requireDecoded(search.slice(1));
     const found = find(request.method, pathname);
     if (found === undefined) throw new ConsoleRefused("not_found", "There is no such page.");
     if (found === "wrong method") throw new ConsoleRefused("invalid", "This path takes another method.");

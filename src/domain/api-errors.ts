@@ -45,7 +45,10 @@ export const API_ERRORS = {
   },
   already_ended: { status: 409, when: "The generation to cancel has ended otherwise." },
   not_ended: { status: 409, when: "The generation to delete has not ended." },
-  upload_quota_exceeded: { status: 409, when: "The account would store more bytes than limits.upload_quota_bytes." },
+  upload_quota_exceeded: {
+    status: 409,
+    when: "The account would store more bytes than limits.upload_quota_bytes, or more files than limits.upload_files.",
+  },
   file_in_use: { status: 409, when: "A generation that has not ended needs the file." },
   not_ready: { status: 409, when: "The file was requested before the generation succeeded." },
   server_error: { status: 500, when: "A fault of the service; safe to retry with the same Idempotency-Key." },

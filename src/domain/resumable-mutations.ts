@@ -29,7 +29,10 @@ export type ResumableUpload = {
 /** A part as it is stored. `object`: its name in the bucket; absent: on local disk. */
 export type UploadPart = { id: string; firstByte: number; bytes: number; sha256: string; object?: string };
 
-/** Opens an upload within the quota. `maxOpen`: the number of open uploads that the account may have with it. */
+/**
+ * Opens an upload within the quota. `maxOpen`: the number of open uploads that the account may have with it; `maxFiles`: that of
+ * its files and open uploads.
+ */
 export type CreateResumableUpload = {
   mutation: "create-resumable-upload";
   accountSeq: number;
@@ -38,14 +41,16 @@ export type CreateResumableUpload = {
   metadata: string | null;
   quotaBytes: number;
   maxOpen: number;
+  maxFiles: number;
   atMs: number;
   expiresAtMs: number;
 };
-/** Takes or prolongs the lock of an open upload, unless another request holds it. */
+/** Takes the lock of an open upload, unless another request holds it. `isHeld`: renews it, if it was not taken meanwhile. */
 export type LockResumableUpload = {
   mutation: "lock-resumable-upload";
   uploadId: string;
   lockId: string;
+  isHeld?: true;
   atMs: number;
   untilMs: number;
 };

@@ -49,6 +49,8 @@ export type BeginUpload = {
   /** The name that the bytes will have in the bucket, so that they are found after a crash; null: local disk. */
   object: string | null;
   quotaBytes: number;
+  /** How many files the account may have with this one. Open resumable uploads count as files. */
+  maxFiles: number;
   /** The resumable upload that becomes the file; naming the file ends it and releases its quota. */
   resumableId?: string;
   atMs: number;
@@ -64,6 +66,7 @@ export type FinishUpload = {
   fileId: string;
   blobId: string;
   /** As in `BeginUpload`. */
+  maxFiles: number;
   resumableId?: string;
   atMs: number;
   expiresAtMs: number;
@@ -75,15 +78,26 @@ export type AbandonUpload = { mutation: "abandon-upload"; accountSeq: number; bl
  * expired at `atMs`.
  */
 export type DeleteFile = { mutation: "delete-file"; accountSeq: number; fileId: string; isExpired?: true; atMs: number };
-/** The bytes of a retired blob are deleted. */
+/** Deletes the row of a deleted file that no generation and no resumable upload names, and its blob if no row names that. */
+export type ForgetFile = { mutation: "forget-file"; accountSeq: number; fileId: string };
+/** The bytes of a retired blob are deleted; deletes its row unless the row of a file names it. */
 export type RemoveBlob = { mutation: "remove-blob"; blobId: string; atMs: number };
 
-export type UploadMutation = BeginUpload | FinishUpload | AbandonUpload | DeleteFile | RemoveBlob | ResumableMutation;
+export type UploadMutation =
+  | BeginUpload
+  | FinishUpload
+  | AbandonUpload
+  | DeleteFile
+  | ForgetFile
+  | RemoveBlob
+  | ResumableMutation;
 export type UploadResult =
   | ResumableResult
   /** The file is named. */
   | { kind: "uploaded" }
   | { kind: "quota_exceeded"; usedBytes: number }
+  /** The account has this many files, open resumable uploads included. */
+  | { kind: "too_many_files"; files: number }
   /** `delete-file`: an open generation needs the file. */
   | { kind: "in_use" }
   /** The file, the blob, the part or the upload does not exist, is locked, or its life has ended. */
@@ -99,6 +113,7 @@ const UPLOAD_MUTATIONS: ReadonlySet<string> = new Set<UploadMutation["mutation"]
   "finish-upload",
   "abandon-upload",
   "delete-file",
+  "forget-file",
   "remove-blob",
   ...RESUMABLE_MUTATIONS,
 ]);

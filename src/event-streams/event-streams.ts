@@ -2,6 +2,8 @@
 //
 // A change wakes the streams that it concerns, and each then reads what it has not sent. Without streams, a commit costs one check
 // and no query is sent. If other nodes share the store, their changes are looked for once a second.
+
+import { createPlaces } from "../collections/places.ts";
 import { refuse } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Cursors } from "../domain/cursors.ts";
@@ -13,7 +15,6 @@ import type { CommitListener } from "../generations/post-commit.ts";
 import type { KeyRow, StoreReads } from "../store/store.ts";
 import { type AccountEventsDeps, createAccountEvents, MAX_BEHIND, newestTransferNo } from "./account-events.ts";
 import { createGenerationEvents, findPosition } from "./generation-events.ts";
-import { createPlaces } from "./places.ts";
 import { createPositions, type Position } from "./positions.ts";
 import { EventStream, type Taken } from "./stream.ts";
 

@@ -150,7 +150,14 @@ export const createResultStorage = async ({
   const kept = createS3Storage({ ...bucket, settings: settings.s3, moves, local, recordOf });
   // With a bucket, an upload is complete when its bytes are in it, whatever the number of nodes.
   const uploads = createS3Storage({
-    ...{ ...bucket, shared: moves, moves, local: uploaded, consequence: "uploads of files are rejected for now" },
+    ...{
+      ...bucket,
+      shared: moves,
+      moves,
+      local: uploaded,
+      isRecordedFirst: true as const,
+      consequence: "uploads of files are rejected for now",
+    },
     settings: { ...settings.s3, prefix: `${settings.s3.prefix}uploads/` },
     recordOf: async (id) => {
       const blob = (await store.blob(id)) ?? (await store.uploadPart(id));

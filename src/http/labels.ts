@@ -3,6 +3,7 @@ import { refuse } from "../domain/api-errors.ts";
 import { MAX_END_USER_CHARS } from "../domain/end-users.ts";
 import type { Json, Labels } from "../domain/types.ts";
 import { readHeader } from "./header-text.ts";
+import { REPLACEMENT } from "./query.ts";
 
 const METADATA = "Genrouter-Metadata";
 const END_USER = "Genrouter-End-User";
@@ -52,6 +53,7 @@ const endUserOf = (raw: string): string => {
   const name = readHeader(raw);
   if (name === "" || lengthOf(name) > MAX_END_USER_CHARS)
     refuse("invalid_request", `${END_USER}: must have 1 to ${MAX_END_USER_CHARS} characters.`);
+  if (name.includes(REPLACEMENT)) refuse("invalid_request", `${END_USER}: must be UTF-8; it has the replacement character.`);
   return name;
 };
 

@@ -1,10 +1,42 @@
 // Reads the query of a request: known members, each once, with clear errors.
 import { refuse } from "../domain/api-errors.ts";
 
-/** Parses the query alone. Over HTTP/1.0 without a Host the URL of the runtime has no origin and cannot be parsed. */
+/**
+ * The character that decoders write for bytes that are not UTF-8. A text that contains it may have been sent as another one, so it
+ * never selects anything.
+ */
+export const REPLACEMENT = "\uFFFD";
+
+/** The text of a name or a value of a query; undefined if it is no percent-encoded UTF-8. */
+const decoded = (text: string): string | undefined => {
+  try {
+    const decodedText = decodeURIComponent(text.replaceAll("+", " "));
+    return decodedText.includes(REPLACEMENT) ? undefined : decodedText;
+  } catch {
+    return undefined;
+  }
+};
+
+/** @throws ApiError `invalid_request` for a member that is no percent-encoded UTF-8 */
+export const requireDecoded = (query: string): void => {
+  if (!query.includes("%")) return;
+  for (const member of query.split("&")) {
+    const [name = "", ...values] = member.split("=");
+    if (decoded(name) !== undefined && decoded(values.join("=")) !== undefined) continue;
+    const shown = decoded(name)?.slice(0, 80) ?? "query";
+    refuse("invalid_request", `${shown}: must be UTF-8 in percent-encoding; write a percent sign as %25.`);
+  }
+};
+
+/**
+ * Parses the query alone. Over HTTP/1.0 without a Host the URL of the runtime has no origin and cannot be parsed.
+ * @throws ApiError `invalid_request` for a member that is no percent-encoded UTF-8
+ */
 export const queryOf = (request: Request): URLSearchParams => {
   const at = request.url.indexOf("?");
-  return new URLSearchParams(at === -1 ? "" : request.url.slice(at + 1));
+  const query = at === -1 ? "" : request.url.slice(at + 1);
+  requireDecoded(query);
+  return new URLSearchParams(query);
 };
 
 /** The `limit` of lists. */

@@ -22,8 +22,8 @@ export interface ResumableReads {
 export interface UploadReads extends ResumableReads {
   /** A file that is not deleted, of any account. */
   uploadedFile(id: string): Promise<UploadedFile | undefined>;
-  /** Files of an account before a row number (null: all), newest first; at most `limit`. */
-  uploadedFiles(accountSeq: number, beforeSeq: number | null, limit: number): Promise<UploadedFile[]>;
+  /** Files of an account before a row number (null: all) that have not expired, newest first; at most `limit`. */
+  uploadedFiles(accountSeq: number, beforeSeq: number | null, nowMs: number, limit: number): Promise<UploadedFile[]>;
   /** The row number of a file of the account, also of a deleted one. */
   uploadedFileSeq(id: string, accountSeq: number): Promise<number | undefined>;
   /** Bytes that count against the quota of an account. */
@@ -35,6 +35,8 @@ export interface UploadReads extends ResumableReads {
   leftBlobs(beforeMs: number, limit: number): Promise<StoredBlob[]>;
   /** Expired files that no open generation needs; at most `limit`. */
   expiredUploads(nowMs: number, limit: number): Promise<{ id: string; accountSeq: number }[]>;
+  /** Files deleted before a time that no generation has used, and no resumable upload names; at most `limit`. */
+  forgettableFiles(beforeMs: number, limit: number): Promise<{ id: string; accountSeq: number }[]>;
   /** The stored files that a generation takes as inputs, by number. */
   inputFilesOf(seq: number): Promise<InputFile[]>;
 }

@@ -1,5 +1,6 @@
 // Checks of an upload that need no byte of it: state of the service, credits and disk space.
 import { statfs } from "node:fs/promises";
+import { createPlaces } from "../collections/places.ts";
 import { refuse } from "../domain/api-errors.ts";
 import type { Caller, Credits } from "../domain/types.ts";
 import type { StoreReads } from "../store/store.ts";
@@ -51,3 +52,21 @@ export const createAdmissionCheck =
       );
     await requireSpace(deps, Math.min(announcedBytes, limits.upload_bytes));
   };
+
+/**
+ * Bounds the requests that receive a file, for each account and in total.
+ * @returns the function that takes a place and returns its release. It throws ApiError `concurrency_limit`, `busy`
+ */
+export const createTakePlace = (most: { ofOwner: number; inAll: number }) => {
+  const places = createPlaces<number>(most);
+  return (accountSeq: number): (() => void) => {
+    const full = places.take(accountSeq);
+    if (full === "owner")
+      refuse(
+        "concurrency_limit",
+        `The account is sending ${most.ofOwner} files already; send this one when one of them has arrived.`,
+      );
+    if (full === "all") refuse("busy", BUSY);
+    return () => places.release(accountSeq);
+  };
+};

@@ -1,7 +1,10 @@
 // Streams the body of an upload to storage, and counts and hashes it on the way. No more than a chunk is in memory.
 import { refuse } from "../domain/api-errors.ts";
+import type { Clock } from "../domain/clock.ts";
 import type { Incoming } from "../files/port.ts";
+import { type BodyReader, createBodyReader, type Interruption, LEAST_BYTES_PER_S } from "./body-reader.ts";
 import { readFilePart, type Sink } from "./multipart.ts";
+import { UPLOAD_MS } from "./time-limits.ts";
 
 /** The body of an upload request and what its headers state about it. */
 export type UploadBody = {
@@ -16,23 +19,31 @@ const FORM_BYTES = 64 * 1024;
 
 const tooLarge = (mostBytes: number) =>
   refuse("body_too_large", `The file is over limits.upload_bytes of this service (${mostBytes} bytes).`);
-const cutShort = () => refuse("invalid_request", "The body did not arrive whole.");
+/** The status of a body that did not arrive in time. */
+const REQUEST_TIMEOUT = 408;
+const RESUME = "send the file over a faster connection, or in pieces with a resumable upload (/v1/files/uploads)";
+const interrupted = (why: Interruption) => {
+  if (why === "slow")
+    refuse("invalid_request", `The body arrived at less than ${LEAST_BYTES_PER_S} bytes per second for a minute; ${RESUME}.`, {
+      status: REQUEST_TIMEOUT,
+    });
+  if (why === "late")
+    refuse("invalid_request", `The body did not arrive within ${UPLOAD_MS / 60_000} minutes; ${RESUME}.`, {
+      status: REQUEST_TIMEOUT,
+    });
+  return refuse("invalid_request", "The body did not arrive whole.");
+};
 
-/** The chunks of a body. @throws ApiError `invalid_request` if the connection breaks, `body_too_large` above `mostBytes` */
-const chunksOf = async function* (stream: ReadableStream<Uint8Array>, mostBytes: number, fileBytes: number) {
-  const reader = stream.getReader();
-  let bytes = 0;
-  try {
-    for (;;) {
-      const { done, value } = await reader.read().catch(cutShort);
-      if (done) return;
-      bytes += value.length;
-      if (bytes > mostBytes) tooLarge(fileBytes);
-      yield value;
-    }
-  } finally {
-    // Not awaited, so that a response does not wait for a client that is still sending.
-    reader.cancel().catch(() => undefined);
+/** The chunks of a body. @throws ApiError `invalid_request` if it is interrupted, `body_too_large` above `mostBytes` */
+const chunksOf = async function* (reader: BodyReader, mostBytes: number, fileBytes: number) {
+  for (let bytes = 0; ; ) {
+    const read = await reader.next();
+    if (read === "whole") return;
+    if (read === "pause") continue;
+    if (typeof read === "string") return interrupted(read);
+    bytes += read.length;
+    if (bytes > mostBytes) tooLarge(fileBytes);
+    yield read;
   }
 };
 
@@ -40,13 +51,14 @@ const isForm = (contentType: string): boolean => /^multipart\/form-data\b/i.test
 
 /**
  * Writes the file of a body: the part `file` of a form, or the whole body.
+ * @param signal ends the body like a broken connection
  * @returns its size and SHA-256 in hex
  * @throws ApiError `body_too_large`, `invalid_request`; StorageRefused
  */
 export const receiveUpload = async (
   { stream, contentType, contentLength }: UploadBody,
   incoming: Pick<Incoming, "write">,
-  mostBytes: number,
+  { mostBytes, clock, signal }: { mostBytes: number; clock: Clock; signal: AbortSignal },
 ): Promise<{ bytes: number; sha256: string }> => {
   const mostBody = isForm(contentType) ? mostBytes + FORM_BYTES : mostBytes;
   if (contentLength !== null && contentLength > mostBody) tooLarge(mostBytes);
@@ -59,9 +71,14 @@ export const receiveUpload = async (
     await incoming.write(chunk);
   };
   if (stream !== null) {
-    const body = chunksOf(stream, mostBody, mostBytes);
-    if (isForm(contentType)) await readFilePart(contentType, body, write);
-    else for await (const chunk of body) await write(chunk);
+    const reader = createBodyReader(stream, clock, signal);
+    const body = chunksOf(reader, mostBody, mostBytes);
+    try {
+      if (isForm(contentType)) await readFilePart(contentType, body, write);
+      else for await (const chunk of body) await write(chunk);
+    } finally {
+      reader.cancel();
+    }
   }
   if (bytes === 0) refuse("invalid_request", "The file is empty; send the bytes of a picture, a clip or sound.");
   return { bytes, sha256: hash.digest("hex") };

@@ -2,6 +2,7 @@
 //
 // The offset is in the row of the upload and covers only parts whose bytes are durable. The upload counts against the quota with
 // its whole size until it becomes a file or ends.
+import { forEachBounded } from "../collections/for-each-bounded.ts";
 import { ApiError, type ApiErrorCode, refuse } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
 import { newId } from "../domain/ids.ts";
@@ -10,11 +11,12 @@ import type { Caller } from "../domain/types.ts";
 import type { Files } from "../files/port.ts";
 import type { Log } from "../logging/events.ts";
 import type { StoreReads } from "../store/store.ts";
-import { createAdmissionCheck, requireOpen, requireSpace, type UploadAdmissionDeps } from "./admission.ts";
+import { createAdmissionCheck, createTakePlace, requireOpen, requireSpace, type UploadAdmissionDeps } from "./admission.ts";
 import { type CompleteUploadDeps, createCompleteUpload } from "./complete-upload.ts";
-import { createPlaces } from "./places.ts";
 import { type Checksum, type ReceivedPart, receiveParts } from "./receive-parts.ts";
-import { asBusy, FILE_NO, keepBytes, UPLOAD_ENDED, UPLOAD_MS, unexpected } from "./store-upload.ts";
+import { asBusy, FILE_NO, keepBytes, refuseFiles, UPLOAD_ENDED, unexpected } from "./store-upload.ts";
+import { REMOVALS_AT_ONCE } from "./sweep-uploads.ts";
+import { withinUploadTime } from "./time-limits.ts";
 import { createUploadLocks, refuseLocked, type UploadLock, type UploadLocksDeps } from "./upload-locks.ts";
 
 export type ResumableServiceDeps = UploadAdmissionDeps &
@@ -24,7 +26,7 @@ export type ResumableServiceDeps = UploadAdmissionDeps &
     clock: Clock;
     log: Log;
     parts: Pick<Files, "receive" | "objectOf" | "remove">;
-    limits: { upload_bytes: number; upload_quota_bytes: number; upload_retention_s: number };
+    limits: { upload_bytes: number; upload_quota_bytes: number; upload_files: number; upload_retention_s: number };
   };
 
 /** The body of a request that appends, and what its headers state. */
@@ -59,13 +61,11 @@ export type ResumableService = {
 
 /** Maximum number of open uploads of an account, and of requests that append in total. */
 export const OPEN_UPLOADS = 5;
-const PLACES = 64;
+const PLACES = { ofOwner: OPEN_UPLOADS, inAll: 64 };
 /** Time from the creation of an upload to its expiry. */
 const EXPIRY_MS = 86_400_000;
 /** Bounds the rows of an upload whose client sends it in tiny pieces. */
 const MAX_PARTS = 10_000;
-/** Time for which the lock is held while the file is measured and stored. */
-const COMPLETION_MS = 120_000;
 
 const UNKNOWN = "No upload with this id on the account.";
 
@@ -100,10 +100,10 @@ const createFind =
 const createDropParts =
   ({ reads, parts, post }: ResumableServiceDeps) =>
   async ({ seq }: ResumableUpload): Promise<void> => {
-    for (const { id } of await reads.uploadParts(seq)) {
+    await forEachBounded(await reads.uploadParts(seq), REMOVALS_AT_ONCE, async ({ id }) => {
       await parts.remove(id);
       await post({ mutation: "remove-upload-part", partId: id });
-    }
+    });
   };
 
 /** Creates the function that receives a body and stores its parts behind the offset of the upload. */
@@ -119,7 +119,8 @@ const createReceive = ({ parts, post, clock }: ResumableServiceDeps) => {
     if (begun.kind === "gone") return refuseLocked();
     if (begun.kind !== "reserved") return unexpected(begun);
     const content = { sha256, bytes, mime: "application/octet-stream" };
-    await keepBytes({ incoming, content }, object, AbortSignal.timeout(UPLOAD_MS));
+    const time = withinUploadTime(clock);
+    await keepBytes({ incoming, content }, object, time.signal).finally(time.end);
     const stored = await post({ mutation: "store-upload-part", ...holder, partId: id, ...times() });
     if (stored.kind === "gone") refuseLocked();
     else if (stored.kind !== "stored") unexpected(stored);
@@ -136,10 +137,10 @@ const createReceive = ({ parts, post, clock }: ResumableServiceDeps) => {
           return { id, incoming: await parts.receive(id, FILE_NO) };
         },
         store: async (part) => {
-          await store(upload, lock, offset, part);
+          await lock.during(() => store(upload, lock, offset, part));
           offset += part.bytes;
         },
-        nowMs: clock.nowMs,
+        clock,
         onChunk: lock.seen,
         signal: lock.signal,
       },
@@ -150,23 +151,32 @@ const createReceive = ({ parts, post, clock }: ResumableServiceDeps) => {
 /** Creates the function that makes the file of a received upload. A fault of the file ends the upload; others leave it open. */
 const createComplete = (deps: ResumableServiceDeps, dropParts: (upload: ResumableUpload) => Promise<void>) => {
   const { post, clock, reads, log } = deps;
-  const complete = createCompleteUpload(deps);
+  const makeFile = createCompleteUpload(deps);
   const isFinal = (fault: unknown): fault is ApiError =>
     fault instanceof ApiError && (fault.status < 500 || fault.code === "server_error");
-  return async (upload: ResumableUpload, { accountId, accountSeq }: Caller, lock: UploadLock): Promise<void> => {
-    await lock.prolong(COMPLETION_MS);
+  /** Ends the upload with a final fault and returns it. @returns null if another request has completed the upload meanwhile */
+  const end = async ({ id, accountSeq }: ResumableUpload, fault: unknown): Promise<ApiError | null> => {
+    const now = await reads.resumableUpload(id);
+    if (now && now.fileId !== null) return null;
+    if (now) requireNoError(now);
+    if (!isFinal(fault)) throw fault;
+    const error = { code: fault.code, status: fault.status, message: fault.message };
+    await post({ mutation: "end-resumable-upload", accountSeq, uploadId: id, error, atMs: clock.nowMs() });
+    return fault;
+  };
+  const complete = async (upload: ResumableUpload, { accountId }: Caller): Promise<ApiError | null> => {
     try {
-      const file = await reads.uploadedFile(await complete(upload));
+      const file = await reads.uploadedFile(await makeFile(upload));
       if (file) log("file uploaded", { account_id: accountId, file_id: file.id, kind: file.kind, bytes: file.bytes });
+      return null;
     } catch (thrown) {
-      const fault = asBusy(thrown);
-      if (!isFinal(fault)) throw fault;
-      const error = { code: fault.code, status: fault.status, message: fault.message };
-      await post({ mutation: "end-resumable-upload", accountSeq, uploadId: upload.id, error, atMs: clock.nowMs() });
-      dropParts(upload).catch(() => undefined);
-      throw fault;
+      return end(upload, asBusy(thrown));
     }
+  };
+  return async (upload: ResumableUpload, caller: Caller, lock: UploadLock): Promise<void> => {
+    const fault = await lock.completing(() => complete(upload, caller));
     dropParts(upload).catch(() => undefined);
+    if (fault) throw fault;
   };
 };
 
@@ -181,13 +191,15 @@ const createOpen = (deps: ResumableServiceDeps, find: ResumableService["find"]):
     const atMs = clock.nowMs();
     const uploadId = newId("upl");
     const file = { accountSeq, uploadId, bytes, metadata };
-    const bounds = { quotaBytes, maxOpen: OPEN_UPLOADS, atMs, expiresAtMs: atMs + EXPIRY_MS };
+    const most = { quotaBytes, maxOpen: OPEN_UPLOADS, maxFiles: limits.upload_files };
+    const bounds = { ...most, atMs, expiresAtMs: atMs + EXPIRY_MS };
     const created = await post({ mutation: "create-resumable-upload", ...file, ...bounds });
     if (created.kind === "too_many_open")
       refuse(
         "concurrency_limit",
         `The account has ${created.open} open uploads, which is the limit; complete or terminate one first.`,
       );
+    if (created.kind === "too_many_files") return refuseFiles(created.files, limits.upload_files);
     if (created.kind === "quota_exceeded")
       refuse(
         "upload_quota_exceeded",
@@ -197,13 +209,17 @@ const createOpen = (deps: ResumableServiceDeps, find: ResumableService["find"]):
   };
 };
 
-/** Creates the function that runs work with the lock of an upload, and returns the upload after it. */
+/**
+ * Creates the function that runs work with the lock of an upload, and returns the upload after it. If it became a file while the
+ * request waited, `accept` runs instead of the work.
+ */
 const createInTurn = (deps: ResumableServiceDeps, find: ResumableService["find"]) => {
   const withLock = createUploadLocks(deps);
   return async (
     id: string,
     caller: Caller,
     work: (upload: ResumableUpload, lock: UploadLock) => Promise<void>,
+    accept: (completed: ResumableUpload) => void = () => undefined,
   ): Promise<ResumableUpload> => {
     requireNoError(await find(id, caller));
     try {
@@ -213,9 +229,13 @@ const createInTurn = (deps: ResumableServiceDeps, find: ResumableService["find"]
         await work(upload, lock);
       });
     } catch (fault) {
+      if (!(fault instanceof ApiError) || fault.status !== 423) throw asBusy(fault);
       // The upload may have ended while this request waited or wrote.
-      if (fault instanceof ApiError && fault.status === 423) requireNoError(await find(id, caller));
-      throw asBusy(fault);
+      const upload = await find(id, caller);
+      requireNoError(upload);
+      if (upload.fileId === null) throw fault;
+      accept(upload);
+      return upload;
     }
     return find(id, caller);
   };
@@ -223,7 +243,7 @@ const createInTurn = (deps: ResumableServiceDeps, find: ResumableService["find"]
 
 export const createResumableService = (deps: ResumableServiceDeps): ResumableService => {
   const { post, clock } = deps;
-  const takePlace = createPlaces(OPEN_UPLOADS, PLACES);
+  const takePlace = createTakePlace(PLACES);
   const find = createFind(deps);
   const inTurn = createInTurn(deps, find);
   const dropParts = createDropParts(deps);
@@ -244,16 +264,21 @@ export const createResumableService = (deps: ResumableServiceDeps): ResumableSer
       requireOpen(deps);
       const known = await find(id, caller);
       requireNoError(known);
-      requireOffset(known.fileId === null ? known : { ...known, parts: 0 }, body);
-      if (known.fileId !== null) return known;
+      const acceptCompleted = (completed: ResumableUpload) => requireOffset({ ...completed, parts: 0 }, body);
+      if (known.fileId !== null) {
+        acceptCompleted(known);
+        return known;
+      }
+      requireOffset(known, body);
       await requireSpace(deps, known.bytes - known.receivedBytes);
       const leave = takePlace(caller.accountSeq);
       try {
-        return await inTurn(id, caller, async (upload, lock) => {
+        const appendBody = async (upload: ResumableUpload, lock: UploadLock): Promise<void> => {
           requireOffset(upload, body);
           await receive(upload, body, lock);
           await completeIfWhole(id, caller, lock, onReceived);
-        });
+        };
+        return await inTurn(id, caller, appendBody, acceptCompleted);
       } finally {
         leave();
       }
@@ -263,6 +288,7 @@ export const createResumableService = (deps: ResumableServiceDeps): ResumableSer
       requireNoError(known);
       if (known.fileId !== null || known.receivedBytes < known.bytes) return known;
       requireOpen(deps);
+      onReceived();
       return inTurn(id, caller, (_, lock) => completeIfWhole(id, caller, lock, onReceived));
     },
     terminate: async (id, caller) => {

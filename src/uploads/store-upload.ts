@@ -15,13 +15,11 @@ export type StoreUploadDeps = {
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   clock: Pick<Clock, "nowMs">;
   storage: Pick<Files, "objectOf">;
-  limits: { upload_quota_bytes: number; upload_retention_s: number };
+  limits: { upload_quota_bytes: number; upload_files: number; upload_retention_s: number };
 };
 
 /** A blob has one file. */
 export const FILE_NO = 1;
-/** Maximum duration of an upload. A reserved blob that is older than that, with a margin, is retired by the sweep. */
-export const UPLOAD_MS = 1_800_000;
 export const BUSY = "The service is overloaded; send the same file again.";
 export const NO_SPACE = "The service has no space for the file at present; send it again later.";
 /** The upload that should become the file was terminated, or has expired. */
@@ -31,6 +29,13 @@ export const UPLOAD_ENDED = "The upload was terminated or has expired; create a 
 export const unexpected = (outcome: UploadResult): never => {
   throw new Error(`the store answered ${outcome.kind} to an upload${outcome.kind === "refused" ? `: ${outcome.reason}` : ""}`);
 };
+
+/** @throws ApiError `upload_quota_exceeded` */
+export const refuseFiles = (files: number, maxFiles: number): never =>
+  refuse(
+    "upload_quota_exceeded",
+    `The account has ${files} files with its open uploads; limits.upload_files is ${maxFiles}. Delete files that are not needed.`,
+  );
 
 export type Received = {
   blobId: string;
@@ -68,7 +73,8 @@ export const createStore = ({ post, clock, storage, limits }: StoreUploadDeps) =
   return async (received: Received, { accountSeq }: Pick<Caller, "accountSeq">, signal: AbortSignal): Promise<string> => {
     const { blobId, content, resumableId } = received;
     const fileId = newId("file");
-    const ids = { accountSeq, fileId, blobId, ...(resumableId === undefined ? {} : { resumableId }) };
+    const maxFiles = limits.upload_files;
+    const ids = { accountSeq, fileId, blobId, maxFiles, ...(resumableId === undefined ? {} : { resumableId }) };
     // The bytes of a resumable upload were counted at its creation, and that count is released when the file is named.
     const quotaBytes = resumableId !== undefined ? Number.MAX_SAFE_INTEGER : limits.upload_quota_bytes;
     const object = storage.objectOf?.({ n: FILE_NO, sha256: content.sha256 }) ?? null;
@@ -80,6 +86,7 @@ export const createStore = ({ post, clock, storage, limits }: StoreUploadDeps) =
         "upload_quota_exceeded",
         `The account stores ${begun.usedBytes} bytes and this file has ${content.bytes}; limits.upload_quota_bytes is ${limits.upload_quota_bytes}. Delete files that are not needed.`,
       );
+    if (begun.kind === "too_many_files") return refuseFiles(begun.files, maxFiles);
     if (begun.kind !== "reserved") return unexpected(begun);
     try {
       await keepBytes(received, object, signal);
@@ -90,6 +97,7 @@ export const createStore = ({ post, clock, storage, limits }: StoreUploadDeps) =
     const finished = await post({ mutation: "finish-upload", ...ids, ...times() });
     if (finished.kind === "gone")
       return resumableId !== undefined ? refuse("not_found", UPLOAD_ENDED, { status: 410 }) : refuse("busy", BUSY);
+    if (finished.kind === "too_many_files") return refuseFiles(finished.files, maxFiles);
     return finished.kind === "uploaded" ? fileId : unexpected(finished);
   };
 };

@@ -1,4 +1,5 @@
 // Deletes expired files, reservations that were left, the bytes of retired blobs, and ended resumable uploads.
+import { forEachBounded } from "../collections/for-each-bounded.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Mutation, ResultOf } from "../domain/mutations.ts";
 import type { Files } from "../files/port.ts";
@@ -7,7 +8,13 @@ import type { StoreReads } from "../store/store.ts";
 export type UploadSweeperDeps = {
   reads: Pick<
     StoreReads,
-    "expiredUploads" | "leftBlobs" | "retiredBlobs" | "expiredResumableUploads" | "removableParts" | "forgettableUploads"
+    | "expiredUploads"
+    | "forgettableFiles"
+    | "leftBlobs"
+    | "retiredBlobs"
+    | "expiredResumableUploads"
+    | "removableParts"
+    | "forgettableUploads"
   >;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   clock: Pick<Clock, "nowMs">;
@@ -17,22 +24,27 @@ export type UploadSweeperDeps = {
 };
 
 const BATCH = 100;
-/** Age of a reservation whose upload cannot be running any more, ms. */
+/** Age of a reservation whose upload cannot be running any more (`UPLOAD_MS`, with a margin), ms. */
 const LEFT_MS = 3_600_000;
 
+/** Deletions from storage at a time: each is several requests to the bucket. */
+export const REMOVALS_AT_ONCE = 8;
+
 /** Runs `one` for each row until a page is not full. A row that stays ends the run; the next sweep continues. */
-const pages = async <T>(read: () => Promise<T[]>, one: (row: T) => Promise<boolean>): Promise<number> => {
+const pages = async <T>(read: () => Promise<T[]>, one: (row: T) => Promise<boolean>, atOnce = 1): Promise<number> => {
   for (let count = 0; ; ) {
     const page = await read();
-    for (const row of page) {
-      if (!(await one(row))) return count;
-      count += 1;
-    }
-    if (page.length < BATCH) return count;
+    let staying = 0;
+    await forEachBounded(page, atOnce, async (row) => {
+      if (staying > 0) return;
+      if (await one(row)) count += 1;
+      else staying += 1;
+    });
+    if (staying > 0 || page.length < BATCH) return count;
   }
 };
 
-/** Time for which the row of a resumable upload stays after its expiry, ms. */
+/** Time for which the row of a resumable upload stays after its expiry, and that of a file after its deletion, ms. */
 const FORGET_MS = 86_400_000;
 
 /** Ends expired resumable uploads, deletes the parts of ended ones, and forgets those that ended long ago. */
@@ -52,6 +64,7 @@ const sweepResumable = async ({ reads, post, clock, parts }: UploadSweeperDeps):
       // `gone`: the request that ended the upload has deleted it meanwhile.
       return (await post({ mutation: "remove-upload-part", partId })).kind !== "refused";
     },
+    REMOVALS_AT_ONCE,
   );
   await pages(
     () => reads.forgettableUploads(atMs - FORGET_MS, BATCH),
@@ -84,6 +97,11 @@ export const createUploadSweeper = (deps: UploadSweeperDeps) => async (): Promis
       await storage.remove(blobId);
       return (await post({ mutation: "remove-blob", blobId, atMs: clock.nowMs() })).kind === "removed";
     },
+    REMOVALS_AT_ONCE,
+  );
+  await pages(
+    () => reads.forgettableFiles(atMs - FORGET_MS, BATCH),
+    async ({ id: fileId, accountSeq }) => (await post({ mutation: "forget-file", accountSeq, fileId })).kind === "removed",
   );
   return expired;
 };

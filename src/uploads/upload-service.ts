@@ -8,10 +8,10 @@ import type { Files } from "../files/port.ts";
 import type { Log } from "../logging/events.ts";
 import type { MeasureUpload } from "../media/measure-upload.ts";
 import type { StoreReads } from "../store/store.ts";
-import { createAdmissionCheck, type UploadAdmissionDeps } from "./admission.ts";
-import { createPlaces } from "./places.ts";
+import { createAdmissionCheck, createTakePlace, type UploadAdmissionDeps } from "./admission.ts";
 import { receiveUpload, type UploadBody } from "./receive-upload.ts";
-import { asBusy, createStore, FILE_NO, type StoreUploadDeps, UPLOAD_MS, unexpected } from "./store-upload.ts";
+import { asBusy, createStore, FILE_NO, type StoreUploadDeps, unexpected } from "./store-upload.ts";
+import { withinUploadTime } from "./time-limits.ts";
 
 export type UploadServiceDeps = UploadAdmissionDeps &
   StoreUploadDeps & {
@@ -20,7 +20,7 @@ export type UploadServiceDeps = UploadAdmissionDeps &
     log: Log;
     storage: Pick<Files, "receive" | "objectOf">;
     measure: MeasureUpload;
-    limits: { upload_bytes: number; upload_quota_bytes: number; upload_retention_s: number };
+    limits: { upload_bytes: number; upload_quota_bytes: number; upload_files: number; upload_retention_s: number };
   };
 
 /** A page of files, newest first. `next`: the cursor of the following page; null at the end. */
@@ -47,25 +47,26 @@ export type UploadService = {
 };
 
 /** Maximum number of files that are received concurrently, for each account and in total. */
-const PLACES_PER_ACCOUNT = 4;
-const PLACES = 64;
+const PLACES = { ofOwner: 4, inAll: 64 };
 
 const UNKNOWN = "No file with this id on the account.";
 
 /** Creates the function that receives, measures and stores the file of a request. @returns the id of the file */
 const createReceive = (deps: UploadServiceDeps) => {
-  const { storage, limits, measure } = deps;
+  const { storage, limits, measure, clock } = deps;
   const store = createStore(deps);
   return async (body: UploadBody, caller: Caller, signal: AbortSignal, onReceived: () => void): Promise<string> => {
     const blobId = newId("blob");
     const incoming = await storage.receive(blobId, FILE_NO);
+    const time = withinUploadTime(clock, signal);
     try {
-      const { bytes, sha256 } = await receiveUpload(body, incoming, limits.upload_bytes);
+      const { bytes, sha256 } = await receiveUpload(body, incoming, { mostBytes: limits.upload_bytes, clock, signal });
       onReceived();
-      const found = await measure({ path: incoming.path, bytes, account: String(caller.accountSeq) }, signal);
-      if (signal.aborted) refuse("invalid_request", "The connection closed before the file was stored.");
-      return await store({ blobId, incoming, content: { bytes, sha256, ...found } }, caller, signal);
+      const found = await measure({ path: incoming.path, bytes, account: String(caller.accountSeq) }, time.signal);
+      if (time.signal.aborted) refuse("invalid_request", "The connection closed before the file was stored.");
+      return await store({ blobId, incoming, content: { bytes, sha256, ...found } }, caller, time.signal);
     } finally {
+      time.end();
       await incoming.discard();
     }
   };
@@ -73,7 +74,7 @@ const createReceive = (deps: UploadServiceDeps) => {
 
 export const createUploadService = (deps: UploadServiceDeps): UploadService => {
   const { reads, post, clock, log } = deps;
-  const takePlace = createPlaces(PLACES_PER_ACCOUNT, PLACES);
+  const takePlace = createTakePlace(PLACES);
   const requireAdmission = createAdmissionCheck(deps);
   const receive = createReceive(deps);
 
@@ -88,8 +89,7 @@ export const createUploadService = (deps: UploadServiceDeps): UploadService => {
       await requireAdmission(caller, body.contentLength ?? 0);
       const leave = takePlace(caller.accountSeq);
       try {
-        const whole = AbortSignal.any([signal, AbortSignal.timeout(UPLOAD_MS)]);
-        const file = await find(await receive(body, caller, whole, onReceived), caller);
+        const file = await find(await receive(body, caller, signal, onReceived), caller);
         log("file uploaded", { account_id: caller.accountId, file_id: file.id, kind: file.kind, bytes: file.bytes });
         return file;
       } catch (fault) {
@@ -102,7 +102,7 @@ export const createUploadService = (deps: UploadServiceDeps): UploadService => {
     list: async ({ accountSeq }, after, limit) => {
       const beforeSeq = after === null ? null : await reads.uploadedFileSeq(after, accountSeq);
       if (beforeSeq === undefined) return refuse("invalid_request", "after: no file with this id on the account.");
-      const found = await reads.uploadedFiles(accountSeq, beforeSeq, limit + 1);
+      const found = await reads.uploadedFiles(accountSeq, beforeSeq, clock.nowMs(), limit + 1);
       const files = found.slice(0, limit);
       return { files, next: found.length > limit ? (files.at(-1)?.id ?? null) : null };
     },

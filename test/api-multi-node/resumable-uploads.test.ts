@@ -81,6 +81,26 @@ describe.skipIf(postgresReason !== undefined)("on three nodes", () => {
     expect(rest.headers.get("genrouter-file")).toMatch(/^file_/);
   });
 
+  test("another node continues behind the bytes of a dead connection 7 s after the last one, and not while bytes arrive", async () => {
+    const path = await created(nodes, clip.length);
+    const first = await beginAppend(nodeOf(0), path, { offset: 0, length: clip.length }, clip.subarray(0, 100));
+    await nodes.eventually(() => isLocked(path), "the lock of the first node");
+    for (let at = 100; at < 600; at += 100) {
+      nodes.clock.skip(3_000);
+      // A pause of 3 s stores the bytes before it.
+      await nodes.eventually(async () => (await offsetOf(nodes, path)) >= at, "the stored bytes");
+      first.write(clip.subarray(at, at + 100));
+      await nodes.eventually(() => nodes.each[0] && receiving(nodes.each[0]).length > 0, "the next part");
+    }
+    expect((await append(nodeOf(2), path, 500, clip.subarray(500))).status).toBe(423);
+    nodes.clock.skip(3_000);
+    await nodes.eventually(async () => (await offsetOf(nodes, path)) === 600, "the last bytes");
+    nodes.clock.skip(4_000);
+    const rest = await append(nodeOf(2), path, 600, clip.subarray(600));
+    expect(rest.headers.get("genrouter-file")).toMatch(/^file_/);
+    first.end();
+  });
+
   test("a lock that a node left expires, and the upload continues at another node", async () => {
     const path = await created(nodes, clip.length);
     const uploadId = path.split("/").at(-1) ?? "";

@@ -1,7 +1,7 @@
 // A stream of server-sent events: what a slow client costs, when text is taken, and how a stream ends.
 import { expect, test } from "bun:test";
 import { connect } from "node:net";
-import { createPlaces } from "../../src/event-streams/places.ts";
+import { createPlaces } from "../../src/collections/places.ts";
 import { EVENT_STREAM_HEADERS, EventStream, type Taken } from "../../src/event-streams/stream.ts";
 import { testClock } from "../clock.ts";
 import { eventually } from "../eventually.ts";

@@ -103,7 +103,7 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
     clock,
   });
   const uploadedFiles = await createLocalStorage(join(dir, "uploads"));
-  const uploads = memoryUploads(uploadedFiles, clock.nowMs, settings.limits.upload_bytes);
+  const uploads = memoryUploads(uploadedFiles, clock, settings.limits.upload_bytes);
   const callers = new Map<string, Caller>();
   const records = new Map<string, GenerationRecord>();
   const orders: SubmitRequest[] = [];

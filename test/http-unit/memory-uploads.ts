@@ -1,5 +1,6 @@
 // An upload service in memory, for tests of HTTP without a store behind.
 import { refuse } from "../../src/domain/api-errors.ts";
+import type { Clock } from "../../src/domain/clock.ts";
 import { newId } from "../../src/domain/ids.ts";
 import type { ResumableUpload } from "../../src/domain/resumable-mutations.ts";
 import type { UploadedFile } from "../../src/domain/upload-mutations.ts";
@@ -18,7 +19,8 @@ export type MemoryUploads = UploadService & {
 };
 
 /** @param mostBytes `limits.upload_bytes` */
-export const memoryUploads = (storage: Files, nowMs: () => number, mostBytes: number): MemoryUploads => {
+export const memoryUploads = (storage: Files, clock: Clock, mostBytes: number): MemoryUploads => {
+  const { nowMs } = clock;
   const files = new Map<string, UploadedFile>();
   let isInUse = false;
   const find: UploadService["find"] = async (id, { accountSeq }) => {
@@ -26,11 +28,11 @@ export const memoryUploads = (storage: Files, nowMs: () => number, mostBytes: nu
     return file?.accountSeq === accountSeq ? file : refuse("not_found", "No file with this id on the account.");
   };
   return {
-    create: async (body, { accountSeq }, _signal, onReceived) => {
+    create: async (body, { accountSeq }, signal, onReceived) => {
       const blobId = newId("blob");
       const incoming = await storage.receive(blobId, 1);
       try {
-        const { bytes, sha256 } = await receiveUpload(body, incoming, mostBytes);
+        const { bytes, sha256 } = await receiveUpload(body, incoming, { mostBytes, clock, signal });
         onReceived();
         await incoming.keep({ n: 1, sha256, bytes, mime: "image/png" });
         const id = newId("file");

@@ -18,7 +18,7 @@ const MANY = 1000;
 const ALL = { accountSeq: null, fromMs: null, toMs: null, status: null, models: null, keyId: null, from: null } as const;
 
 const idsOfFiles = async (reads: StoreReads, { accounts }: Known): Promise<string[]> =>
-  (await each(accounts, ({ seq }) => reads.uploadedFiles(seq, null, MANY))).flat().map(({ id }) => id);
+  (await each(accounts, ({ seq }) => reads.uploadedFiles(seq, null, 0, MANY))).flat().map(({ id }) => id);
 
 /** One entry for every read: the compiler reports a read that is missing here. */
 const ASKED: Asked = {
@@ -51,7 +51,7 @@ const ASKED: Asked = {
       .map(({ seq }) => seq)
       .sort((one, other) => one - other),
   uploadedFile: async (reads, known) => each(await idsOfFiles(reads, known), (id) => reads.uploadedFile(id)),
-  uploadedFiles: (reads, { accounts }) => each(accounts, ({ seq }) => reads.uploadedFiles(seq, null, MANY)),
+  uploadedFiles: (reads, { accounts }) => each(accounts, ({ seq }) => reads.uploadedFiles(seq, null, 0, MANY)),
   uploadedFileSeq: async (reads, { accounts, ...known }) => {
     const ids = await idsOfFiles(reads, { accounts, ...known });
     return each(accounts, ({ seq }) => each(ids, (id) => reads.uploadedFileSeq(id, seq)));
@@ -60,6 +60,7 @@ const ASKED: Asked = {
   blob: async (reads) => each(await reads.retiredBlobs(MANY), ({ id }) => reads.blob(id)),
   retiredBlobs: (reads) => reads.retiredBlobs(MANY),
   leftBlobs: (reads) => reads.leftBlobs(NOW_MS * 2, MANY),
+  forgettableFiles: (reads) => reads.forgettableFiles(NOW_MS * 2, MANY),
   expiredUploads: (reads) => reads.expiredUploads(NOW_MS * 2, MANY),
   resumableUpload: (reads) => each([OPEN_UPLOAD, ENDED_UPLOAD], (id) => reads.resumableUpload(id)),
   uploadParts: async (reads) => {

@@ -144,8 +144,8 @@ export const guards = (words: Words): [fault: string, sql: string][] => [
      INSERT INTO attempt (generation_seq, attempt_no, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
      SELECT generation_seq, 9, 'other-9', route_id, provider, endpoint, options_seq, kind, price_credits, 'intent' FROM attempt WHERE generation_seq = ${RUNNING}`,
   ],
-  ["the row of an uploaded file cannot be deleted", "DELETE FROM uploaded_file"],
-  ["a stored blob cannot be deleted", "DELETE FROM upload_blob"],
+  ["the row of an uploaded file cannot be deleted before the file", "DELETE FROM uploaded_file WHERE deleted_at_ms IS NULL"],
+  ["a stored blob cannot be deleted", `DELETE FROM upload_blob WHERE ${STORED}`],
   ["the file of an input cannot be deleted until it is erased", "DELETE FROM input_file"],
   ["the file of an input is immutable", "UPDATE input_file SET bytes = bytes + 1"],
   ["the content of a stored blob is immutable", "UPDATE upload_blob SET bytes = bytes + 1"],

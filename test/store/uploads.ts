@@ -30,14 +30,18 @@ export const beginMutation = (accountSeq: number, content: UploadContent, change
   content,
   object: null,
   quotaBytes: QUOTA,
+  maxFiles: 1000,
   atMs: NOW_MS,
   expiresAtMs: NOW_MS + 7 * DAY_MS,
   ...changes,
 });
 
 /** The second half of an upload that was reserved. */
-export const finishOf = ({ accountSeq, fileId, blobId, atMs, expiresAtMs }: BeginUpload) =>
-  ({ mutation: "finish-upload", accountSeq, fileId, blobId, atMs: atMs + 10, expiresAtMs: expiresAtMs + 10 }) as const;
+export const finishOf = ({ accountSeq, fileId, blobId, maxFiles, atMs, expiresAtMs }: BeginUpload) =>
+  ({
+    mutation: "finish-upload",
+    ...{ accountSeq, fileId, blobId, maxFiles, atMs: atMs + 10, expiresAtMs: expiresAtMs + 10 },
+  }) as const;
 
 /** Uploads a file, and expects that its bytes are new. */
 export const upload = async (
@@ -67,7 +71,7 @@ export const deletion = (accountSeq: number, fileId: string, atMs = NOW_MS + 20)
 /** The creation of a resumable upload of 100 bytes. */
 export const createResumable = (accountSeq: number, changes: Partial<CreateResumableUpload> = {}): CreateResumableUpload => ({
   ...{ mutation: "create-resumable-upload", accountSeq, uploadId: newId("upl"), bytes: 100, metadata: null },
-  ...{ quotaBytes: QUOTA, maxOpen: 5, atMs: NOW_MS, expiresAtMs: NOW_MS + DAY_MS },
+  ...{ quotaBytes: QUOTA, maxOpen: 5, maxFiles: 1000, atMs: NOW_MS, expiresAtMs: NOW_MS + DAY_MS },
   ...changes,
 });
 

@@ -11,7 +11,7 @@ import {
 import type { JsonObject } from "../../domain/types.ts";
 import { CommandError, EXITS } from "../exit-codes.ts";
 import { inputOf, withFields } from "../input-flags.ts";
-import { localPathsIn, uploadPaths } from "../local-media.ts";
+import { localPathsIn, submitWithFiles } from "../local-media.ts";
 import { checkOutput, namesOf, OUTPUT_HELP, outputPathOf, printFiles, takesStdout } from "../output-paths.ts";
 import {
   type ClientFlags,
@@ -170,9 +170,12 @@ export const addGenerate = (program: Command, session: Session): void => {
         const wait = flags.wait ? await waitOf(flags) : undefined;
         const paths = localPathsIn(order.input as JsonObject);
         const client = await clientOf(session, flags);
-        if (paths.length > 0)
-          order.input = (await uploadPaths(order.input as JsonObject, paths, { client, terminal, signal })) as Input;
-        const first = await client.submit(order, { idempotencyKey: flags.idempotencyKey, signal, tries: SUBMIT_TRIES });
+        const submit = (input: JsonObject) =>
+          client.submit(
+            { ...order, input: input as Input },
+            { idempotencyKey: flags.idempotencyKey, signal, tries: SUBMIT_TRIES },
+          );
+        const first = await submitWithFiles(order.input as JsonObject, paths, { client, terminal, signal }, submit);
         if (!wait) return terminal.print(flags.json ? JSON.stringify(first) : first.id);
         terminal.note(`${first.id}  quoted $${first.quoted_usd.toFixed(2)}`);
         try {

@@ -32,6 +32,8 @@ export type BucketFilesOptions = {
   reportedFaults: Set<symbol>;
   /** The record of a generation, or of what else owns the files. */
   recordOf: (id: string) => Promise<FileOwner | undefined>;
+  /** Whether a record names each object before it is written, so that a removal need not list what else there is. */
+  isRecordedFirst?: true;
   /** What operators read if the bucket is unavailable; absent: the consequence for results. */
   consequence?: string;
   /** Maximum validity of a link, seconds. */
@@ -198,7 +200,8 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
         for (const { n } of files) await local.drop(id, n);
         await local.remove(id);
         const reported = files.map(({ n, object }) => object ?? `${n}`);
-        for (const object of new Set([...reported, ...(await notUploaded(id))])) await drop(bucket.nameOf(id, object));
+        const others = options.isRecordedFirst && files.length > 0 ? [] : await notUploaded(id);
+        for (const object of new Set([...reported, ...others])) await drop(bucket.nameOf(id, object));
       },
     },
     spool: arriving

@@ -9,7 +9,7 @@ import type { EndUserReads, EndUserRow } from "../../store/end-user-reads.ts";
 import { type AuthenticatedHandler, requireUnlimitedKey } from "../auth.ts";
 import { readBody } from "../body.ts";
 import { parseEndUserLimit } from "../parse-end-user.ts";
-import { integerIn, LIST_LIMIT, readQuery } from "../query.ts";
+import { integerIn, LIST_LIMIT, REPLACEMENT, readQuery } from "../query.ts";
 import { usd } from "../resource.ts";
 import { answerJson, type PathParams } from "../response.ts";
 
@@ -36,7 +36,9 @@ const endUserObject = ({ name, limit, spentCredits, heldCredits, createdAtMs }: 
   };
 };
 
-const nameOf = ({ id = "" }: PathParams): string => id;
+/** @throws ApiError `invalid_request` for an id that is no percent-encoded UTF-8, which could be the one of another end user */
+const nameOf = ({ id = "" }: PathParams): string =>
+  id.includes(REPLACEMENT) ? refuse("invalid_request", "id: must be UTF-8 in percent-encoding.") : id;
 const unknown = () => refuse("not_found", "No end user with this id on the account.");
 
 const shownEndUser = async ({ reads, clock }: EndUserDeps, { accountSeq }: Caller, name: string): Promise<JsonObject> => {

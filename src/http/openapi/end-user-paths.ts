@@ -82,7 +82,7 @@ export const END_USER_PATHS: JsonObject = {
     delete: {
       ...shared("removeEndUserLimit", "Remove the limit of an end user", "The end user and its spending stay."),
       parameters: withRequestId("EndUserId"),
-      responses: { "200": shown("The end user without a limit."), ...noes(...KEYED, FULL_KEY, NO_END_USER) },
+      responses: { "200": shown("The end user without a limit."), ...noes(...KEYED, FULL_KEY, "invalid_request", NO_END_USER) },
     },
   },
 };

@@ -54,6 +54,7 @@ export const FILE_PATHS: JsonObject = {
           "concurrency_limit",
           "insufficient_credits",
           "upload_quota_exceeded",
+          { code: "invalid_request", status: 408, when: "The body arrives too slowly, or takes more than 30 minutes." },
         ),
       },
     },

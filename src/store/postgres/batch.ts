@@ -43,6 +43,7 @@ export const FREQUENT: ReadonlySet<SerializedMutation["mutation"]> = new Set([
   "finish-upload",
   "abandon-upload",
   "delete-file",
+  "forget-file",
   "remove-blob",
   ...RESUMABLE_MUTATIONS,
   "record-webhook-tries",

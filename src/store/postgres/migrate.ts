@@ -15,6 +15,7 @@ import generationLists from "./schema/0005.sql" with { type: "text" };
 import erasure from "./schema/0006.sql" with { type: "text" };
 import resumableUploads from "./schema/0007.sql" with { type: "text" };
 import endUsers from "./schema/0008.sql" with { type: "text" };
+import forgottenFiles from "./schema/0010.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
 /**
@@ -33,6 +34,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 16, sql: resumableUploads, needs: 10 },
   // Earlier releases would not count the spending of end users.
   { version: 17, sql: endUsers, needs: 17 },
+  { version: 19, sql: forgottenFiles, needs: 17 },
 ];
 
 const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0;

@@ -12,7 +12,7 @@ import type {
 import type { UploadResult } from "../../domain/upload-mutations.ts";
 import type { Dialect } from "./dialect.ts";
 import { change, first, type SqlProgram } from "./sql-program.ts";
-import { giveBackQuota, prepareUsageLock, takeQuota } from "./upload-quota.ts";
+import { countFiles, giveBackQuota, prepareUsageLock, takeQuota } from "./upload-quota.ts";
 
 const COUNT_OPEN = `SELECT count(*) AS open FROM resumable_upload
   WHERE account_seq = ?1 AND ended_at_ms IS NULL AND expires_at_ms > ?2`;
@@ -20,6 +20,7 @@ const CREATE = `INSERT INTO resumable_upload (id, account_seq, bytes, metadata, 
   VALUES (?1, ?2, ?3, ?4, ?5, ?6)`;
 const LOCK = `UPDATE resumable_upload SET lock_id = ?2, locked_until_ms = ?4
   WHERE id = ?1 AND ended_at_ms IS NULL AND (lock_id IS NULL OR lock_id = ?2 OR locked_until_ms <= ?3)`;
+const RENEW = "UPDATE resumable_upload SET locked_until_ms = ?3 WHERE id = ?1 AND lock_id = ?2 AND ended_at_ms IS NULL";
 const UNLOCK = `UPDATE resumable_upload SET lock_id = NULL, locked_until_ms = NULL
   WHERE id = ?1 AND lock_id = ?2 AND ended_at_ms IS NULL`;
 const COUNT_PART = `UPDATE resumable_upload SET parts = parts + 1, locked_until_ms = ?4
@@ -75,10 +76,12 @@ export const prepareResumableUploads = (dialect: Dialect) => {
   const lockUsage = prepareUsageLock(dialect);
 
   const create = function* (mutation: CreateResumableUpload): SqlProgram<UploadResult> {
-    const { accountSeq, uploadId, bytes, metadata, quotaBytes, maxOpen, atMs, expiresAtMs } = mutation;
+    const { accountSeq, uploadId, bytes, metadata, quotaBytes, maxOpen, maxFiles, atMs, expiresAtMs } = mutation;
     const usedBytes = yield* lockUsage(accountSeq);
     const { open = 0 } = (yield* first<{ open: number }>(COUNT_OPEN, accountSeq, atMs)) ?? {};
     if (open >= maxOpen) return { kind: "too_many_open", open };
+    const files = yield* countFiles(accountSeq);
+    if (files >= maxFiles) return { kind: "too_many_files", files };
     if (!(yield* takeQuota(accountSeq, bytes, quotaBytes))) return { kind: "quota_exceeded", usedBytes };
     yield* change(CREATE, uploadId, accountSeq, bytes, metadata, atMs, expiresAtMs);
     return { kind: "created" };
@@ -100,8 +103,11 @@ export const prepareResumableUploads = (dialect: Dialect) => {
       case "create-resumable-upload":
         return yield* create(mutation);
       case "lock-resumable-upload": {
-        const { uploadId, lockId, atMs, untilMs } = mutation;
-        return (yield* change(LOCK, uploadId, lockId, atMs, untilMs)) === 0 ? GONE : { kind: "locked" };
+        const { uploadId, lockId, isHeld, atMs, untilMs } = mutation;
+        const changed = isHeld
+          ? yield* change(RENEW, uploadId, lockId, untilMs)
+          : yield* change(LOCK, uploadId, lockId, atMs, untilMs);
+        return changed === 0 ? GONE : { kind: "locked" };
       }
       case "unlock-resumable-upload":
         return (yield* change(UNLOCK, mutation.uploadId, mutation.lockId)) === 0 ? GONE : { kind: "unlocked" };

@@ -18,6 +18,7 @@ import generationLists from "./schema/0005.sql" with { type: "text" };
 import erasure from "./schema/0006.sql" with { type: "text" };
 import resumableUploads from "./schema/0007.sql" with { type: "text" };
 import endUsers from "./schema/0008.sql" with { type: "text" };
+import forgottenFiles from "./schema/0010.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
 /** `version`: the version of the file after the step. `convert` runs behind the statements, in the same transaction. */
@@ -44,6 +45,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 15, sql: erasure, convert: digestMetadata },
   { version: 16, sql: resumableUploads },
   { version: 17, sql: endUsers },
+  { version: 19, sql: forgottenFiles },
 ];
 
 const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0;

@@ -4,7 +4,9 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { newId } from "../../../src/domain/ids.ts";
 import { messageOf } from "../../api/harness.ts";
+import { append, created, head } from "../../api/tus-requests.ts";
 import { sampleBytes, sendFile, uploaded } from "../../api/upload-requests.ts";
+import type { Failure } from "./bucket.ts";
 import { type Nodes, openNodes } from "./nodes.ts";
 
 setDefaultTimeout(60_000);
@@ -87,7 +89,7 @@ test("the bytes of an upload that a crash interrupted are deleted from the bucke
   const { accountSeq } = harness.tenant;
   const content = { sha256: "c".repeat(64), bytes: 4, mime: "image/png", kind: "image" } as const;
   const [atMs, blobId, object] = [nodes.clock.nowMs(), newId("blob"), "1-cccc"];
-  const begun = { accountSeq, fileId: newId("file"), blobId, content, object, quotaBytes: 1e9, atMs, expiresAtMs: atMs + 1 };
+  const begun = { accountSeq, fileId: newId("file"), blobId, content, object, quotaBytes: 1e9, maxFiles: 10, atMs, expiresAtMs: atMs + 1 };
   expect(await harness.components.post({ mutation: "begin-upload", ...begun })).toEqual({ kind: "reserved" });
   const [stored = ""] = objects();
   kept.set(`uploads/${blobId}/${object}`, kept.get(stored) as never);
@@ -97,6 +99,54 @@ test("the bytes of an upload that a crash interrupted are deleted from the bucke
   await harness.components.sweep();
   expect(objects()).toEqual([stored]);
   expect((await harness.request("GET", `/v1/files/${file.id}`)).status).toBe(200);
+});
+
+test("a part that the bucket does not return is read again, and an upload whose part cannot be read is completed later", async () => {
+  const harness = await nodes.open();
+  const clip = await sampleBytes(nodes, "clip.mp4?seconds=4&width=64&height=48");
+  let failures = 0;
+  const failNext = (count: number, how: Failure) => {
+    failures = count;
+    nodes.bucket.fail = ({ method, isLink }) => {
+      if (method !== "GET" || !isLink || failures === 0) return undefined;
+      failures -= 1;
+      return how;
+    };
+  };
+  for (const how of ["cut", { status: 503, code: "SlowDown" }, { status: 404, code: "NoSuchKey" }] as const) {
+    const path = await created(harness, clip.length);
+    await append(harness, path, 0, clip.subarray(0, 1000));
+    failNext(1, how);
+    expect((await append(harness, path, 1000, clip.subarray(1000))).headers.get("genrouter-file")).toMatch(/^file_/);
+    expect(failures).toBe(0);
+  }
+  const path = await created(harness, clip.length);
+  await append(harness, path, 0, clip.subarray(0, 1000));
+  failNext(3, { status: 503, code: "SlowDown" });
+  const answered = await append(harness, path, 1000, clip.subarray(1000));
+  expect([answered.status, messageOf(answered)]).toEqual([503, expect.stringContaining("complete it later with HEAD")]);
+  const file = (await head(harness, path)).headers.get("genrouter-file");
+  expect((await harness.request("GET", `/v1/files/${file}`)).body).toMatchObject({ sha256: Bun.SHA256.hash(clip, "hex") });
+});
+
+test("the parts of a completed upload are deleted by their names, without a list of the bucket", async () => {
+  const harness = await nodes.open();
+  const clip = await sampleBytes(nodes, "clip.mp4?seconds=4&width=64&height=48");
+  const path = await created(harness, clip.length);
+  const size = Math.ceil(clip.length / 20);
+  for (let at = 0; at + size < clip.length; at += size) await append(harness, path, at, clip.subarray(at, at + size));
+  expect(objects().length).toBe(19);
+  const asked = { lists: 0, deletions: 0 };
+  nodes.bucket.fail = ({ method, query }) => {
+    if (method === "GET" && query.has("list-type")) asked.lists += 1;
+    if (method === "DELETE") asked.deletions += 1;
+    return undefined;
+  };
+  const last = await append(harness, path, 19 * size, clip.subarray(19 * size));
+  expect(last.headers.get("genrouter-file")).toMatch(/^file_/);
+  await harness.eventually(() => objects().length === 1, "the deleted parts");
+  expect(asked).toEqual({ lists: 0, deletions: 20 });
+  await harness.eventually(async () => (await harness.countRows()).resumable_part === 0, "the deleted rows");
 });
 
 test("files of a node without a bucket are moved when it gets one", async () => {

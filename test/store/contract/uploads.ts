@@ -3,7 +3,18 @@ import { expect, test } from "bun:test";
 import { newId } from "../../../src/domain/ids.ts";
 import type { Stage } from "../conformance.ts";
 import { admit, admitMutation, commitOne, NOW_MS, openAccount, releasedMutation, succeed } from "../fixture.ts";
-import { beginMutation, contentOf, DAY_MS, deletion, finishOf, inputOf, QUOTA, upload } from "../uploads.ts";
+import {
+  append,
+  beginMutation,
+  contentOf,
+  createResumable,
+  DAY_MS,
+  deletion,
+  finishOf,
+  inputOf,
+  QUOTA,
+  upload,
+} from "../uploads.ts";
 
 export const uploadPromises = (stage: Stage): void => {
   test("reads back every stored field of an uploaded file, and no file before its bytes are stored", async () => {
@@ -70,8 +81,38 @@ export const uploadPromises = (stage: Stage): void => {
     expect((await commitOne(store, beginMutation(account.seq, contentOf("new", { bytes: 1 })))).kind).toBe("quota_exceeded");
     expect((await commitOne(store, deletion(account.seq, half.id))).kind).toBe("deleted");
     expect(await store.uploadedBytes(account.seq)).toBe(QUOTA);
-    for (const { id } of await store.uploadedFiles(account.seq, null, 10)) await store.commit([deletion(account.seq, id)]);
+    for (const { id } of await store.uploadedFiles(account.seq, null, NOW_MS, 10))
+      await store.commit([deletion(account.seq, id)]);
     expect(await store.uploadedBytes(account.seq)).toBe(0);
+  });
+
+  test("accepts files up to their number, open resumable uploads included, and no race names one more", async () => {
+    const { store, account } = stage;
+    const bound = { maxFiles: 3 };
+    const begin = (seed: string) => beginMutation(account.seq, contentOf(seed), bound);
+    const first = await upload(store, account.seq, "one", {}, bound);
+    const { uploadId, ...create } = createResumable(account.seq, bound);
+    expect((await commitOne(store, { uploadId, ...create })).kind).toBe("created");
+    const [two, three] = [begin("two"), begin("three")];
+    expect((await store.commit([two, three])).map(({ kind }) => kind)).toEqual(["reserved", "reserved"]);
+    expect((await commitOne(store, finishOf(two))).kind).toBe("uploaded");
+    const usedBytes = await store.uploadedBytes(account.seq);
+    expect(await commitOne(store, finishOf(three))).toEqual({ kind: "too_many_files", files: 3 });
+    expect(await store.uploadedBytes(account.seq)).toBe(usedBytes - 100);
+    expect((await store.retiredBlobs(10)).map(({ id }) => id)).toEqual([three.blobId]);
+    // Identical bytes are a further file, too.
+    expect(await commitOne(store, begin("one"))).toEqual({ kind: "too_many_files", files: 3 });
+    expect(await commitOne(store, createResumable(account.seq, bound))).toEqual({ kind: "too_many_files", files: 3 });
+    // The open upload was counted, so it becomes a file.
+    await append(store, uploadId, 0, 100);
+    const whole = beginMutation(account.seq, contentOf("whole"), { ...bound, resumableId: uploadId });
+    expect((await commitOne(store, whole)).kind).toBe("reserved");
+    expect((await commitOne(store, { ...finishOf(whole), resumableId: uploadId })).kind).toBe("uploaded");
+    expect((await commitOne(store, begin("four"))).kind).toBe("too_many_files");
+    expect((await commitOne(store, deletion(account.seq, first.id))).kind).toBe("deleted");
+    expect((await commitOne(store, begin("four"))).kind).toBe("reserved");
+    const other = await openAccount(store, 0);
+    expect((await commitOne(store, beginMutation(other.seq, contentOf("one"), bound))).kind).toBe("reserved");
   });
 
   test("retires a blob with its last file, and gives new uploads of the same bytes a new blob", async () => {
@@ -134,6 +175,40 @@ export const uploadPromises = (stage: Stage): void => {
     expect(await commitOne(store, { ...expiry, atMs: expireAtMs })).toEqual({ kind: "deleted" });
   });
 
+  test("forgets deleted files that nothing names, with their blobs, and keeps those that a generation has used", async () => {
+    const { store, account } = stage;
+    const forget = (fileId: string) => commitOne(store, { mutation: "forget-file", accountSeq: account.seq, fileId });
+    const removeBlob = (blobId: string) => commitOne(store, { mutation: "remove-blob", blobId, atMs: NOW_MS + 30 });
+    const [unused, used] = [await upload(store, account.seq, "unused"), await upload(store, account.seq, "used")];
+    const twin = beginMutation(account.seq, contentOf("unused"));
+    await store.commit([twin]);
+    const files = { inputs: [inputOf(used)], expireAtMs: NOW_MS + DAY_MS };
+    const generation = await admit(store, account, { files, createdAtMs: NOW_MS + 15 });
+    await store.commit([releasedMutation(generation.seq, 1)]);
+    expect((await forget(unused.id)).kind).toBe("gone");
+    for (const id of [unused.id, twin.fileId, used.id]) await store.commit([deletion(account.seq, id, NOW_MS + 20)]);
+    expect(await store.forgettableFiles(NOW_MS + 20, 10)).toEqual([]);
+    const forgettable = await store.forgettableFiles(NOW_MS + 21, 10);
+    expect(forgettable.map(({ id }) => id).sort()).toEqual([unused.id, twin.fileId].sort());
+    expect(await store.forgettableFiles(NOW_MS + 21, 1)).toHaveLength(1);
+    expect((await forget(used.id)).kind).toBe("gone");
+    expect((await forget(unused.id)).kind).toBe("removed");
+    expect((await forget(unused.id)).kind).toBe("gone");
+    // Another deleted file names the blob until it is forgotten, too.
+    expect((await removeBlob(unused.blobId)).kind).toBe("removed");
+    expect((await store.blob(unused.blobId))?.life).toBe("retired");
+    expect((await forget(twin.fileId)).kind).toBe("removed");
+    expect(await store.blob(unused.blobId)).toBeUndefined();
+    expect((await removeBlob(used.blobId)).kind).toBe("removed");
+    expect((await store.blob(used.blobId))?.life).toBe("retired");
+    expect(await store.inputFilesOf(generation.seq)).toEqual([inputOf(used)]);
+    // Bytes that no file has named leave no row.
+    const left = beginMutation(account.seq, contentOf("left"));
+    await store.commit([left, { mutation: "abandon-upload", accountSeq: account.seq, blobId: left.blobId, atMs: NOW_MS }]);
+    expect((await removeBlob(left.blobId)).kind).toBe("removed");
+    expect(await store.blob(left.blobId)).toBeUndefined();
+  });
+
   test("admits no generation with a file that was deleted meanwhile, and holds nothing for it", async () => {
     const { store, account, balance } = stage;
     const file = await upload(store, account.seq, "input");
@@ -164,10 +239,13 @@ export const uploadPromises = (stage: Stage): void => {
     for (const seed of ["a", "b", "c", "d"]) all.unshift(await upload(store, account.seq, seed));
     const other = await openAccount(store, 0);
     await upload(store, other.seq, "a");
-    expect(await store.uploadedFiles(account.seq, null, 10)).toEqual(all);
-    expect(await store.uploadedFiles(account.seq, null, 2)).toEqual(all.slice(0, 2));
+    expect(await store.uploadedFiles(account.seq, null, NOW_MS, 10)).toEqual(all);
+    expect(await store.uploadedFiles(account.seq, null, NOW_MS, 2)).toEqual(all.slice(0, 2));
     await store.commit([deletion(account.seq, all[1]?.id ?? "")]);
-    expect(await store.uploadedFiles(account.seq, all[1]?.seq ?? 0, 10)).toEqual(all.slice(2));
-    expect((await store.uploadedFiles(account.seq, null, 10)).length).toBe(3);
+    expect(await store.uploadedFiles(account.seq, all[1]?.seq ?? 0, NOW_MS, 10)).toEqual(all.slice(2));
+    expect((await store.uploadedFiles(account.seq, null, NOW_MS, 10)).length).toBe(3);
+    const { expiresAtMs = 0 } = all[0] ?? {};
+    expect((await store.uploadedFiles(account.seq, null, expiresAtMs - 1, 10)).length).toBe(3);
+    expect(await store.uploadedFiles(account.seq, null, expiresAtMs, 10)).toEqual([]);
   });
 };

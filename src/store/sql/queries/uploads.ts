@@ -21,7 +21,7 @@ const FILE = `SELECT f.seq, f.id, f.account_seq AS "accountSeq", b.id AS "blobId
     b.duration_ms AS ms, b.picture_ms AS "pictureMs", b.object, f.created_at_ms AS "createdAtMs", f.expires_at_ms AS "expiresAtMs"
   FROM uploaded_file f JOIN upload_blob b ON b.seq = f.blob_seq WHERE f.deleted_at_ms IS NULL`;
 const BY_ID = `${FILE} AND f.id = ?1`;
-const OF_ACCOUNT = `${FILE} AND f.account_seq = ?1 AND f.seq < ?2 ORDER BY f.seq DESC LIMIT ?3`;
+const OF_ACCOUNT = `${FILE} AND f.account_seq = ?1 AND f.seq < ?2 AND f.expires_at_ms > ?3 ORDER BY f.seq DESC LIMIT ?4`;
 const SEQ = "SELECT seq FROM uploaded_file WHERE id = ?1 AND account_seq = ?2";
 const USED = "SELECT bytes FROM upload_usage WHERE account_seq = ?1";
 const BLOB = `SELECT id, account_seq AS "accountSeq", sha256, bytes, mime, object,
@@ -34,6 +34,11 @@ const EXPIRED = `SELECT f.id, f.account_seq AS "accountSeq" FROM uploaded_file f
     AND NOT EXISTS (SELECT 1 FROM generation g CROSS JOIN input_file i
       WHERE g.completed_at_ms IS NULL AND i.generation_seq = g.seq AND i.file_seq = f.seq)
   ORDER BY f.expires_at_ms LIMIT ?2`;
+const FORGETTABLE = `SELECT f.id, f.account_seq AS "accountSeq" FROM uploaded_file f
+  WHERE f.deleted_at_ms < ?1 AND f.last_used_at_ms = f.created_at_ms
+    AND NOT EXISTS (SELECT 1 FROM input_file i WHERE i.file_seq = f.seq)
+    AND NOT EXISTS (SELECT 1 FROM resumable_upload u WHERE u.file_id = f.id)
+  ORDER BY f.deleted_at_ms LIMIT ?2`;
 const INPUTS = `SELECT input_no AS n, field, kind, file_seq AS "fileSeq", source_generation_seq AS "sourceSeq", storage_id AS "storageId",
     file_no AS "fileNo", object, sha256, bytes, mime FROM input_file WHERE generation_seq = ?1 ORDER BY input_no`;
 
@@ -59,14 +64,15 @@ export const uploadReads = (query: Query): UploadReads => {
       const [row] = await query<FileRow>(BY_ID, id);
       return row && toFile(row);
     },
-    uploadedFiles: async (accountSeq, beforeSeq, limit) =>
-      (await query<FileRow>(OF_ACCOUNT, accountSeq, beforeSeq ?? Number.MAX_SAFE_INTEGER, limit)).map(toFile),
+    uploadedFiles: async (accountSeq, beforeSeq, nowMs, limit) =>
+      (await query<FileRow>(OF_ACCOUNT, accountSeq, beforeSeq ?? Number.MAX_SAFE_INTEGER, nowMs, limit)).map(toFile),
     uploadedFileSeq: async (id, accountSeq) => (await query<{ seq: number }>(SEQ, id, accountSeq))[0]?.seq,
     uploadedBytes: async (accountSeq) => (await query<{ bytes: number }>(USED, accountSeq))[0]?.bytes ?? 0,
     blob: async (id) => (await blobs(BLOB_BY_ID, id))[0],
     retiredBlobs: (limit) => blobs(RETIRED, limit),
     leftBlobs: (beforeMs, limit) => blobs(LEFT, beforeMs, limit),
     expiredUploads: (nowMs, limit) => query<{ id: string; accountSeq: number }>(EXPIRED, nowMs, limit),
+    forgettableFiles: (beforeMs, limit) => query<{ id: string; accountSeq: number }>(FORGETTABLE, beforeMs, limit),
     inputFilesOf: async (seq) => (await query<InputRow>(INPUTS, seq)).map(withObject<Omit<InputFile, "object">>),
   };
 };

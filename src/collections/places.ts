@@ -1,4 +1,4 @@
-// Places of event streams: their number is bounded in all and for each owner.
+// Places of what runs concurrently, such as uploads and event streams: their number is bounded in all and for each owner.
 
 export type Places<Owner> = {
   /** Takes a place. @returns why none is free; null if one was taken */
