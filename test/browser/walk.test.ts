@@ -134,7 +134,7 @@ here("from the set-up link to the replay", () => {
       await videos.getByText("Succeeded").waitFor();
       await videos.getByRole("link", { name: PROMPT }).click();
       await page.waitForURL(/\/console\/generations\/gen_\w+$/);
-      await page.getByText(/held → \$0\.\d\d charged/).waitFor();
+      await page.getByText(/held: \$0\.\d\d charged/).waitFor();
       const id = page.url().split("/").at(-1) ?? "";
 
       await page.getByRole("link", { name: "Open in the inspector" }).click();
