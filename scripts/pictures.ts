@@ -23,6 +23,7 @@ const service = Bun.spawn([process.execPath, join(root, "src", "main.ts"), "serv
     PATH: process.env.PATH ?? "",
     GENROUTER_SIMULATOR__SPEED: "20",
     GENROUTER_LOG__LEVEL: "error",
+    GENROUTER_LIMITS__BURST_PER_S: "1000",
     GENROUTER_WEBHOOKS__ALLOW: "127.0.0.1",
   },
 });

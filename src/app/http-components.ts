@@ -105,6 +105,10 @@ const createGenerationService = (
     erase: parts.erase,
     preview: engine.preview,
     models: engine.routes.models,
+    expectedS: (modelId) => {
+      const routes = engine.routes.catalogue().model(modelId)?.routes ?? [];
+      return routes.length === 0 ? null : Math.min(...routes.map(({ expected_s: seconds }) => seconds));
+    },
     mode: parts.mode,
     through: serveThrough,
     uploads: parts.uploads,

@@ -4,7 +4,7 @@
 
 import { GENERATION_STATUSES, type GenerationStatus, type MediaKind } from "../domain/types.ts";
 import { type ListFilters, type ListPage, readListPage } from "../generations/list.ts";
-import type { StoreReads } from "../store/store.ts";
+import type { ListedGeneration, StoreReads } from "../store/store.ts";
 import { ConsoleRefused } from "./request-context.ts";
 
 const PAGE = 50;
@@ -48,9 +48,28 @@ export const filtersOf = (
   };
 };
 
+/** Length of a search text in characters. */
+const SEARCH_AT_MOST = 200;
+
+/**
+ * The search text of the query: its words, which the id, the model or the beginning of the prompt contains. Undefined without one.
+ * @throws ConsoleRefused `invalid`
+ */
+export const searchOf = (query: URLSearchParams): ((one: ListedGeneration) => boolean) | undefined => {
+  const text = query.get("q")?.trim() ?? "";
+  if (text.length > SEARCH_AT_MOST) throw new ConsoleRefused("invalid", `q: at most ${SEARCH_AT_MOST} characters.`);
+  if (text === "") return undefined;
+  const parts = text.toLowerCase().split(/\s+/);
+  return ({ record: { id, model }, prompt }) => {
+    const found = `${id} ${model} ${prompt ?? ""}`.toLowerCase();
+    return parts.every((part) => found.includes(part));
+  };
+};
+
 /** Reads one page of the console. @param breathe yields to the event loop */
 export const listPage = (
   reads: Pick<StoreReads, "generationsStep">,
   filters: ListFilters,
   breathe: () => Promise<void>,
-): Promise<ListPage> => readListPage(reads, filters, { limit: PAGE, maxExamined: MAX_EXAMINED }, breathe);
+  isWanted?: (one: ListedGeneration) => boolean,
+): Promise<ListPage> => readListPage(reads, filters, { limit: PAGE, maxExamined: MAX_EXAMINED }, breathe, isWanted);

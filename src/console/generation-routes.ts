@@ -11,7 +11,7 @@ import { fingerprintedRequest, idempotencyKeyOf, readEnvelope } from "../http/pa
 import type { ListedGeneration, StoreReads } from "../store/store.ts";
 import type { AccessAudit } from "./access-audit.ts";
 import { attemptViews } from "./attempt-view.ts";
-import { filtersOf, listPage } from "./generation-list.ts";
+import { filtersOf, listPage, searchOf } from "./generation-list.ts";
 import { type GenerationViewOptions, generationView } from "./generation-view.ts";
 import type { ErasedGeneration, GenerationDetail, GenerationDto, GenerationsPage } from "./generations-dto.ts";
 import { actorOf, ConsoleRefused, type ConsoleRequest, type ConsoleRoute } from "./request-context.ts";
@@ -99,7 +99,7 @@ export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => 
   const list = async (request: ConsoleRequest): Promise<GenerationsPage> => {
     const account = await requestedAccount(reads, request);
     const filters = filtersOf(request.query, account?.seq ?? null, deps.modelsOf);
-    const page = await listPage(reads, filters, deps.breathe);
+    const page = await listPage(reads, filters, deps.breathe, searchOf(request.query));
     accessAudit.note(request.who, { what: "generations", of: account?.id ?? null, accountId: account?.id ?? null });
     return {
       generations: page.found.map((one) => viewFor(request, one)),

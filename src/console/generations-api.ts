@@ -30,6 +30,8 @@ export type GenerationService = Pick<GenerationRoutesDeps, "submit" | "cancel" |
     log: Log;
     preview: Preview;
     models: () => { entries: readonly ModelEntry[] };
+    /** Usual time of the fastest route of a model, s; null for a model without routes. */
+    expectedS: (modelId: string) => number | null;
     files: StoredResults["files"];
     through: NonNullable<StoredResults["through"]>;
     /** Retention of files, s. */
@@ -64,7 +66,10 @@ export const submissionRoutes = (deps: GenerationServiceDeps): ConsoleRoute[] =>
   return [
     {
       ...{ method: "GET", path: "/console/api/models", who: "user" },
-      answer: async (): Promise<ModelsDto> => ({ mode: deps.mode, models: models().entries }),
+      answer: async (): Promise<ModelsDto> => ({
+        mode: deps.mode,
+        models: models().entries.map((entry) => ({ ...entry, expectedS: deps.expectedS(entry.id) })),
+      }),
     },
     {
       ...{ method: "POST", path: "/console/api/quote", who: "user", body: REQUEST },

@@ -3,8 +3,10 @@ import type { ModelEntry } from "../../catalogue/public-model.ts";
 import type { PurchaseState } from "../domain/purchase-mutations.ts";
 import type { Credits, GenerationError, GenerationStatus, JsonObject, MediaKind, TransferKind } from "../domain/types.ts";
 
+/** A model of the playground. `expectedS`: usual time of its fastest route, s. */
+export type ModelDto = ModelEntry & { expectedS: number | null };
 /** `GET /console/api/models`. */
-export type ModelsDto = { mode: "test" | "live"; models: readonly ModelEntry[] };
+export type ModelsDto = { mode: "test" | "live"; models: readonly ModelDto[] };
 
 /** An error that a form shows; `field` is a field of the input or of the request. */
 export type QuoteErrorDto = { code: string; message: string; field: string | null };

@@ -23,12 +23,16 @@ export type ListFilters = Omit<GenerationsQuery, "limit" | "maxExamined">;
 /** `next`: where the store continues; null at the end. */
 export type ListPage = { found: ListedGeneration[]; examined: number; next: number | null };
 
-/** Reads one page in steps. @param breathe yields to the event loop */
+/**
+ * Reads one page in steps. @param breathe yields to the event loop
+ * @param isWanted a further condition, which no index serves; a page may then be longer than the limit, by less than a step
+ */
 export const readListPage = async (
   reads: Pick<StoreReads, "generationsStep">,
   { afterSeq, ...filters }: ListFilters,
   { limit, maxExamined }: Pick<GenerationsQuery, "limit" | "maxExamined">,
   breathe: () => Promise<void>,
+  isWanted?: (one: ListedGeneration) => boolean,
 ): Promise<ListPage> => {
   const found: ListedGeneration[] = [];
   let examined = 0;
@@ -39,8 +43,9 @@ export const readListPage = async (
   for (;;) {
     // Most pages are full after the first step.
     const rows = Math.min(examined === 0 ? ROWS_EACH * limit : STEP, STEP, maxExamined - examined);
-    const step = await reads.generationsStep({ ...filters, ...start, limit: limit - found.length, maxExamined: rows });
-    found.push(...step.found);
+    const most = isWanted ? rows : limit - found.length;
+    const step = await reads.generationsStep({ ...filters, ...start, limit: most, maxExamined: rows });
+    found.push(...(isWanted ? step.found.filter(isWanted) : step.found));
     examined += step.examined;
     start = { from: step.next };
     if (step.next === null || found.length >= limit || examined >= maxExamined) return { found, examined, next: step.next };

@@ -104,7 +104,8 @@ here("the credits pages", () => {
       await route.continue();
     });
     const before = reads();
-    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Profile" }).click();
+    await page.getByRole("button", { name: "Your account" }).click();
+    await page.getByRole("link", { name: "Profile and sessions" }).click();
     await harness.eventually(() => reads() === before + 1, "the request for the balance");
     for (let dollars = 4; dollars < 14; dollars += 1) {
       const topUp = {
@@ -130,7 +131,7 @@ here("the credits pages", () => {
     const { tenant, visitor } = await openMember();
     const { page, asked, complaints, close } = await visit(visitor, "/console/keys");
     const balance = page.getByRole("banner").getByRole("link", { name: /^Balance/ });
-    for (const name of ["Generations", "Playground", "API keys", "Credits", "Ledger", "Profile"]) {
+    for (const name of ["Generations", "Playground", "API keys", "Credits", "Ledger", "Usage"]) {
       await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true }).click();
       await page.locator("h1:focus").waitFor();
       await balance.getByText("$3.00").waitFor();

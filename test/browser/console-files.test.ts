@@ -51,7 +51,7 @@ const isDrawn = (page: Page, selector: string) =>
 /** Generates with the present form. @returns the id of the generation */
 const generate = async (page: Page): Promise<string> => {
   const submitted = page.waitForResponse((one) => one.request().method() === "POST" && one.url().endsWith("/generations"));
-  await page.getByRole("button", { name: "Generate" }).click();
+  await page.getByRole("button", { name: /^Generate/ }).click();
   return ((await (await submitted).json()) as { id: string }).id;
 };
 
@@ -184,15 +184,15 @@ here("files in the playground", () => {
     const { visitor } = await openMember();
     const { page, complaints, close } = await visit(visitor, `/console/playground?model=${MODEL}`);
     await page.getByLabel("Prompt (required)").fill("the kite takes off");
-    await give(page.getByRole("group", { name: "Files for Image URL", exact: true }), "drop", [file("kite.png", png)]);
-    const field = page.getByLabel("Image URL", { exact: true });
+    await give(page.getByRole("group", { name: "Files for Image", exact: true }), "drop", [file("kite.png", png)]);
+    const field = page.getByLabel("Image", { exact: true });
     await harness.eventually(async () => /^file_/.test(await field.inputValue()), "the id in the field");
     const [id = ""] = await filesOf(visitor);
     expect(await field.inputValue()).toBe(id);
     await isDrawn(page, ".media-previews img");
     await page.getByText(/is held until the generation has ended/).waitFor();
     const made = await generate(page);
-    await page.locator('.made[data-status="succeeded"] video').waitFor({ timeout: 60_000 });
+    await page.locator('.result[data-status="succeeded"] video').waitFor({ timeout: 60_000 });
     const detail = (await visitor.ask("GET", `/console/api/generations/${made}`)).reported;
     expect(detail.input).toMatchObject({ image_url: id });
     const sent = { bytes: png.length, sha256: Bun.SHA256.hash(png, "hex") as string };
@@ -209,16 +209,16 @@ here("files in the playground", () => {
     const clip = await sampleBytes(harness, "clip.mp4?seconds=4&width=64&height=48");
     await uploaded(harness, clip, tenant.key);
     const { page, close } = await visit(visitor, `/console/playground?model=${MODEL}`);
-    const field = page.getByLabel("Image URLs", { exact: true });
+    const field = page.getByLabel("Images", { exact: true });
     await field.fill("https://example.com/a.png");
     await give(field, "paste", [file("pasted.png", png)]);
     const lines = async () => (await field.inputValue()).split("\n");
     await harness.eventually(async () => (await lines()).length === 2, "the pasted file");
     await page
-      .getByLabel("Upload a file for Image URLs")
+      .getByLabel("Upload a file for Images")
       .setInputFiles({ name: "b.png", mimeType: "image/png", buffer: Buffer.from(png) });
     await harness.eventually(async () => (await lines()).length === 3, "the chosen file");
-    await page.getByRole("button", { name: "Choose uploaded file for Image URLs" }).click();
+    await page.getByRole("button", { name: "Choose an uploaded file for Images" }).click();
     const dialog = page.getByRole("dialog", { name: "Choose an uploaded picture" });
     // The clip is not offered.
     await dialog.getByRole("button", { name: `Use ${earlier.id}` }).waitFor();
@@ -226,8 +226,8 @@ here("files in the playground", () => {
     await dialog.getByRole("button", { name: `Use ${earlier.id}` }).click();
     expect((await lines()).at(0)).toBe("https://example.com/a.png");
     expect((await lines()).at(3)).toBe(earlier.id);
-    await give(page.getByRole("group", { name: "Files for Image URLs" }), "drop", [file("a.mp4", clip, "video/mp4")]);
-    await page.getByText(/is a clip; Image URLs takes a picture\./).waitFor();
+    await give(page.getByRole("group", { name: "Files for Images" }), "drop", [file("a.mp4", clip, "video/mp4")]);
+    await page.getByText(/is a clip; Images takes a picture\./).waitFor();
     expect(await lines()).toHaveLength(4);
     await close();
   });
@@ -241,13 +241,13 @@ here("files in the playground", () => {
       await route.continue().catch(() => undefined);
     });
     await page.getByLabel("Prompt (required)").fill("a kite");
-    await give(page.getByRole("group", { name: "Files for Image URL", exact: true }), "drop", [file("kite.png", png)]);
+    await give(page.getByRole("group", { name: "Files for Image", exact: true }), "drop", [file("kite.png", png)]);
     await page.getByRole("button", { name: "Uploading…" }).waitFor();
     expect(await page.getByRole("button", { name: "Uploading…" }).isDisabled()).toBe(true);
     await page.getByRole("button", { name: "Cancel the upload of kite.png" }).click();
-    await page.getByRole("button", { name: "Generate" }).waitFor();
+    await page.getByRole("button", { name: /^Generate/ }).waitFor();
     held.resolve();
-    expect(await page.getByLabel("Image URL", { exact: true }).inputValue()).toBe("");
+    expect(await page.getByLabel("Image", { exact: true }).inputValue()).toBe("");
     expect(await filesOf(visitor)).toEqual([]);
     await close();
   });
@@ -258,22 +258,23 @@ here("files in the playground", () => {
     const { page, close } = await visit(visitor, "/console/files");
     await page.getByRole("link", { name: `Use as input: ${id}` }).click();
     await page.getByText("The models below take a picture as input").waitFor();
-    expect(await page.locator(".models").getByText("Sim Image 1").count()).toBe(0);
-    await page.locator(".models").getByText("Vidmodel 2.0 Fast").click();
-    expect(await page.getByLabel("Image URL", { exact: true }).inputValue()).toBe(id);
+    await page.getByRole("button", { name: /^Choose a model: / }).click();
+    expect(await page.locator(".model-card").getByText("Sim Image 1").count()).toBe(0);
+    await page.locator(".model-card").getByText("Vidmodel 2.0 Fast").click();
+    expect(await page.getByLabel("Image", { exact: true }).inputValue()).toBe(id);
     await page.getByLabel("Prompt (required)").fill("a kite");
-    await page.getByLabel("Use the file as").selectOption("Image URLs");
-    expect(await page.getByLabel("Image URL", { exact: true }).inputValue()).toBe("");
-    expect(await page.getByLabel("Image URLs", { exact: true }).inputValue()).toBe(id);
+    await page.getByLabel("Use the file as").selectOption("Images");
+    expect(await page.getByLabel("Image", { exact: true }).inputValue()).toBe("");
+    expect(await page.getByLabel("Images", { exact: true }).inputValue()).toBe(id);
     expect(await page.getByLabel("Prompt (required)").inputValue()).toBe("a kite");
     const body = { model: "sim-image-1", input: { prompt: "a kite" } };
     const submitted = await harness.request("POST", "/v1/generations", { key: tenant.key, body });
     const { id: generation } = submitted.body as { id: string };
     await harness.until(generation, undefined, tenant.key);
     await page.goto(`${harness.url}/console/generations/${generation}`);
-    await page.getByRole("link", { name: "Use file 2 as input" }).click();
-    await page.locator(".models").getByText("Vidmodel 2.0 Fast").click();
-    expect(await page.getByLabel("Image URL", { exact: true }).inputValue()).toBe(`${generation}/2`);
+    await page.getByRole("link", { name: "Use as input" }).nth(1).click();
+    await page.getByRole("button", { name: "Choose a model: Vidmodel 2.0 Fast" }).waitFor();
+    expect(await page.getByLabel("Image", { exact: true }).inputValue()).toBe(`${generation}/2`);
     await isDrawn(page, ".media-previews img");
     await page.getByLabel("Prompt (required)").fill("it flies");
     await page.getByText(/is held until the generation has ended/).waitFor();
@@ -331,8 +332,8 @@ here("files in the playground", () => {
     });
     await isDrawn(page, ".media-previews img");
     await sound();
-    await tabTo("Upload a file for Image URL");
-    await tabTo("Choose uploaded file for Image URL");
+    await tabTo("Upload a file for Image");
+    await tabTo("Choose an uploaded file for Image");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").getByText(id).waitFor();
     await sound();

@@ -147,12 +147,14 @@ here("every page", () => {
       const isDark = () => inPage<boolean>("isDark");
       const other = machine === "dark" ? "Light" : "Dark";
       expect(await isDark()).toBe(machine === "dark");
-      await page.getByLabel("Colours").selectOption(other);
+      await page.getByRole("button", { name: "Your account" }).click();
+      await page.getByLabel("Theme").selectOption(other);
       expect(await isDark()).toBe(other === "Dark");
       await page.goto(`${harness.url}/inspector`);
       await page.getByRole("heading", { level: 1 }).waitFor();
       expect(await isDark()).toBe(other === "Dark");
-      await page.getByLabel("Colours").selectOption("Auto");
+      await page.getByRole("button", { name: "Your account" }).click();
+      await page.getByLabel("Theme").selectOption("System");
       expect(await isDark()).toBe(machine === "dark");
       await close();
     },
@@ -167,7 +169,7 @@ here("every page", () => {
       const { id } = await one.submit("sim-image-1", { prompt: "a kite" });
       const ada = await openVisitor(one, "operator", one.tenant);
       const { page, close } = await watch(browser, { url: one.url, visitor: ada, path: `/console/generations/${id}` });
-      await page.getByRole("link", { name: "Use again" }).waitFor();
+      await page.getByRole("link", { name: "Run again" }).waitFor();
       expect(await page.locator("a[href^='/inspector']").count()).toBe(links);
       await close();
     }

@@ -76,16 +76,17 @@ here("the playground", () => {
     "generates a picture and shows all its files",
     async () => {
       const { page, done } = await visit("/console/playground");
+      await page.getByRole("button", { name: /^Choose a model: / }).click();
       await page.getByLabel("Search models").fill("sim-image-1");
-      await page.locator(".models").getByRole("radio").first().check();
+      await page.locator(".model-card button").first().click();
       await page.getByLabel("Prompt (required)").fill("a red kite");
       await page.getByText(/is held until the generation has ended/).waitFor();
-      await page.getByRole("button", { name: "Generate" }).click();
-      const pictures = page.locator('.made[data-status="succeeded"] img');
+      await page.getByRole("button", { name: /^Generate/ }).click();
+      const pictures = page.locator('.result[data-status="succeeded"] img');
       await pictures.first().waitFor({ timeout: 30_000 });
       expect(await pictures.count()).toBe(2);
       await harness.eventually(
-        () => page.evaluate<boolean>("document.querySelector('.made img').naturalWidth > 0"),
+        () => page.evaluate<boolean>("document.querySelector('.result img').naturalWidth > 0"),
         "the displayed picture",
       );
       expect(await faultsOf(page)).toEqual([]);
@@ -102,16 +103,16 @@ here("the playground", () => {
       await page.getByRole("radio", { name: "480p" }).check();
       await page.getByLabel("Duration").fill("4");
       // Failures of earlier tests count against a route for a while, so another route may deliver.
-      const said = /between \$(0\.2\d) and \$0\.28; \$0\.28 is held/;
+      const said = /between \$(0\.2\d) and \$0\.28\. \$0\.28 is held/;
       const [, least] = said.exec((await page.getByText(said).textContent()) ?? "") ?? [];
       const submitted = submissionOf(page);
-      await page.getByRole("button", { name: "Generate" }).click();
-      const film = page.locator('.made[data-status="succeeded"] video');
+      await page.getByRole("button", { name: /^Generate/ }).click();
+      const film = page.locator('.result[data-status="succeeded"] video');
       await film.waitFor({ timeout: 30_000 });
       const { id } = (await (await submitted).json()) as { id: string };
       const { cost_usd: cost } = await harness.until(id);
       expect([Number(least), 0.22, 0.28]).toContain(cost ?? 0);
-      await page.getByText(`Charged $${cost?.toFixed(2)}.`).waitFor();
+      await page.getByText(`$${cost?.toFixed(2)} · `).waitFor();
       expect(await film.getAttribute("preload")).toBe("metadata");
       await page.evaluate(
         "(async () => { const film = document.querySelector('video'); film.muted = true; await film.play(); })()",
@@ -147,10 +148,10 @@ here("the playground", () => {
         await page.getByLabel("Prompt (required)").fill("a late kite");
         await page.getByText(/is held until the generation has ended/).waitFor();
         const submitted = submissionOf(page);
-        await page.getByRole("button", { name: "Generate" }).click();
+        await page.getByRole("button", { name: /^Generate/ }).click();
         const { id } = (await (await submitted).json()) as { id: string };
         await harness.until(id);
-        const picture = page.locator('.made[data-status="succeeded"] img').first();
+        const picture = page.locator('.result[data-status="succeeded"] img').first();
         if (late.endsWith("events")) held.resolve();
         await picture.waitFor();
         held.resolve();
@@ -166,11 +167,11 @@ here("the playground", () => {
     "reports an invalid value at its field, and submits nothing without a required field",
     async () => {
       const { page, done } = await visit("/console/playground?model=vidmodel-2.0-fast");
-      await page.getByRole("button", { name: "Generate" }).click();
+      await page.getByRole("button", { name: /^Generate/ }).click();
       await page.getByRole("alert").getByText("Prompt: is required.").waitFor();
       expect(await page.evaluate<string>("document.activeElement.id")).toBe("field-prompt");
       await page.keyboard.type("a kite");
-      await page.getByLabel("Image URL", { exact: true }).fill("http://example.com/x.png");
+      await page.getByLabel("Image", { exact: true }).fill("http://example.com/x.png");
       await page.locator("#fault-image_url").getByText("must be a public https URL").waitFor();
       expect(await page.locator("#field-image_url").getAttribute("aria-invalid")).toBe("true");
       await done();
@@ -186,10 +187,10 @@ here("the playground", () => {
       await page.keyboard.type("by keyboard");
       for (let presses = 0; presses < 40; presses += 1) {
         await page.keyboard.press("Tab");
-        if (await page.evaluate<boolean>("document.activeElement.textContent === 'Generate'")) break;
+        if (await page.evaluate<boolean>("document.activeElement.textContent.startsWith('Generate')")) break;
       }
       await page.keyboard.press("Enter");
-      await page.locator(".made").first().waitFor();
+      await page.locator(".result").first().waitFor();
       await expectNarrow(page);
       expect(await faultsOf(page)).toEqual([]);
       await done();
@@ -276,10 +277,10 @@ here("the page of a generation", () => {
           .evaluateAll((bars) => bars.map((bar) => bar.getBoundingClientRect().x));
         expect(good ?? 0).toBeGreaterThan(bad ?? 0);
         await page.getByText("The work failed on this route.").waitFor();
-        await page.getByText("$0.28 held → $0.22 charged, $0.06 released").waitFor();
+        await page.getByText("$0.28 held: $0.22 charged, $0.06 released").waitFor();
         await expectNarrow(page);
         expect(await faultsOf(page)).toEqual([]);
-        await page.getByRole("link", { name: "Use again" }).click();
+        await page.getByRole("link", { name: "Run again" }).click();
         expect(await page.getByLabel("Prompt (required)").inputValue()).toBe(INPUT.prompt);
         await done();
       }
@@ -304,7 +305,7 @@ here("the page of a generation", () => {
       await page.getByText(/^Erased /).waitFor();
       expect(await page.getByText("zanzibar").count()).toBe(0);
       expect(await page.getByRole("button", { name: "Delete" }).count()).toBe(0);
-      expect(await page.getByRole("link", { name: "Use again" }).count()).toBe(0);
+      expect(await page.getByRole("link", { name: "Run again" }).count()).toBe(0);
       await page
         .getByText(/charged/)
         .first()

@@ -47,7 +47,14 @@ here("the console", () => {
         await page.goto(harness.url + path);
         await page.locator("[aria-busy='true']").waitFor({ state: "detached" });
         await page.locator("main > *:nth-child(2)").waitFor();
-        const text = (await page.locator("main").textContent()) ?? "";
+        // A short time has the zone in its tooltip.
+        const shown = await page.locator("main time").evaluateAll((all) => all.map((one) => one.getAttribute("title") ?? ""));
+        const rest = await page.locator("main").evaluate((main) => {
+          const copy = main.cloneNode(true) as typeof main;
+          for (const one of copy.querySelectorAll("time")) one.remove();
+          return copy.textContent ?? "";
+        });
+        const text = [...shown, rest].join("\n");
         const times = [...text.matchAll(/(?<![\d.:])\d{1,2}:\d{2}(?!\d)(?:\s[AP]M)?(?:\s[A-Z]{3}[+:\d]*)?/g)].map(
           ([time]) => time,
         );

@@ -3,7 +3,6 @@ import { describe, expect, test } from "bun:test";
 import type { ModelEntry } from "../../catalogue/public-model.ts";
 import { modelEntry } from "../../catalogue/public-model.ts";
 import type { GenerationDto } from "../../src/console/generations-dto.ts";
-import { fieldsOf, inputOf, missingOf, startValues, titleOf, valuesFrom } from "../../web/console/generations/form.ts";
 import {
   isUnfinished,
   type Rows,
@@ -12,7 +11,8 @@ import {
   withUpdate,
   withUpdates,
 } from "../../web/console/generations/live-rows.ts";
-import { SNIPPETS } from "../../web/console/generations/snippets.ts";
+import { fieldsOf, inputOf, missingOf, startValues, titleOf, valuesFrom } from "../../web/console/playground/form.ts";
+import { SNIPPETS } from "../../web/console/playground/snippets.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
 
 const entry = (id: string): ModelEntry => {
@@ -28,9 +28,9 @@ describe("a form", () => {
       expect(fields.map(({ name }) => name)).toEqual(Object.keys(entry(id).options));
       for (const { name, kind } of fields) if (name.includes("_url")) expect(["link", "links"]).toContain(kind);
     }
-    expect(titleOf("end_image_url")).toBe("End image URL");
-    expect(titleOf("image_urls")).toBe("Image URLs");
-    expect(titleOf("mask_url")).toBe("Mask URL");
+    expect(titleOf("end_image_url")).toBe("End image");
+    expect(titleOf("image_urls")).toBe("Images");
+    expect(titleOf("mask_url")).toBe("Mask");
   });
 
   test("sends the voice, and a speed with decimals as a number", () => {

@@ -1,6 +1,7 @@
 // Client of the service's API for all pages, with CSRF token and errors as sentences.
 import { signal } from "@preact/signals";
 import type { MeView } from "../../src/console/users-dto.ts";
+import { notReached, reached } from "./connection.tsx";
 
 /** Undefined until it is loaded. */
 export const me = signal<MeView | undefined>(undefined);
@@ -42,8 +43,10 @@ export const call = async <T>(
     });
   } catch (fault) {
     if (options.signal?.aborted) throw fault;
+    notReached();
     throw new Fault(0, "unreachable", "The service is unreachable; try again in a moment.");
   }
+  reached();
   const answer: unknown = await response.json().catch(() => null);
   if (response.ok) return answer as T;
   const { code, message } = (answer as { error?: { code: string; message: string } } | null)?.error ?? {

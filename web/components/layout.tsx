@@ -1,26 +1,31 @@
-// Layout of every page: skip link, navigation, user and page content.
+// Layout of every page: navigation, header with search, balance and user menu, and the content of the page.
 import { useSignal } from "@preact/signals";
+import { BookOpen, type IconNode, Menu as MenuIcon, Search } from "lucide";
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { call, learnMe, me } from "./api.ts";
+import { words } from "../words/words.ts";
+import { me } from "./api.ts";
+import { Brand } from "./brand.tsx";
+import { ConnectionBanner } from "./connection.tsx";
+import { wentBack } from "./going-back.ts";
+import { Icon } from "./icon.tsx";
 import { followLink } from "./links.ts";
-import { ThemeSwitch } from "./theme.tsx";
+import { ownTitle } from "./title.ts";
+import { Toasts } from "./toast.tsx";
+import { UserMenu } from "./user-menu.tsx";
 
 /** An entry of the navigation; entries of one group are adjacent. */
-export type NavigationEntry = { href: string; says: string; group: string };
+export type NavigationEntry = { href: string; label: string; group: string; icon: IconNode };
 type Props = {
   title: string;
   places: readonly NavigationEntry[];
   path: string;
-  /** Shown in the header beside the user. */
+  /** Shown in the header beside the user menu. */
   standing?: VNode | null;
+  /** Opens the search over pages, models and ids; absent where there is none. */
+  search?: () => void;
   notice?: VNode | null;
   children: ComponentChildren;
-};
-
-const signOut = async (): Promise<void> => {
-  await call("DELETE", "/console/api/session").catch(() => undefined);
-  await learnMe();
 };
 
 /** The navigation entry of a path: the entry whose address is its longest prefix. */
@@ -30,97 +35,121 @@ const placeOf = (places: readonly NavigationEntry[], path: string): string | und
     .filter((href) => path === href || path.startsWith(`${href}/`))
     .sort((a, b) => b.length - a.length)[0];
 
+const Entry = ({ entry, isHere }: { entry: NavigationEntry; isHere: boolean }): VNode => (
+  <li>
+    <a href={entry.href} aria-current={isHere ? "page" : undefined}>
+      <Icon of={entry.icon} />
+      {entry.label}
+    </a>
+  </li>
+);
+
 const Navigation = ({ places, path }: Pick<Props, "places" | "path">): VNode => {
   const groups = [...new Set(places.map(({ group }) => group))];
   const here = placeOf(places, path);
   return (
-    <nav id="places" aria-label="Pages">
+    <nav id="places" aria-label={words.frame.pages}>
       {groups.map((group) => (
         <div key={group} class="place-group">
           {group !== "" && <h2>{group}</h2>}
           <ul>
             {places
               .filter((place) => place.group === group)
-              .map(({ href, says }) => (
-                <li key={href}>
-                  <a href={href} aria-current={href === here ? "page" : undefined}>
-                    {says}
-                  </a>
-                </li>
+              .map((entry) => (
+                <Entry key={entry.href} entry={entry} isHere={entry.href === here} />
               ))}
           </ul>
         </div>
       ))}
+      <ul class="place-group">
+        <li>
+          <a href="/docs">
+            <Icon of={BookOpen} />
+            {words.frame.documentation}
+          </a>
+        </li>
+      </ul>
     </nav>
   );
 };
 
-export const Frame = ({ title, places, path, standing, notice, children }: Props): VNode => {
-  const isOpen = useSignal(false);
+const SearchButton = ({ search }: { search: () => void }): VNode => (
+  <button type="button" class="button is-search" onClick={search}>
+    <Icon of={Search} size={16} />
+    <span>{words.frame.search}</span>
+    <kbd>{/Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘K" : "Ctrl K"}</kbd>
+  </button>
+);
+
+/** Moves the focus to the heading after navigation, for keyboards and screen readers. */
+const useHeading = (path: string, onChange: () => void) => {
   const heading = useRef<HTMLHeadingElement>(null);
   const before = useRef(path);
-  // After navigation the focus moves to the heading, for keyboards and screen readers.
   useEffect(() => {
     if (before.current === path) return;
     before.current = path;
+    onChange();
+    heading.current?.focus({ preventScroll: true });
+    if (!wentBack()) window.scrollTo(0, 0);
+  }, [path, onChange]);
+  return heading;
+};
+
+export const Frame = ({ title, places, path, standing, search, notice, children }: Props): VNode => {
+  const isOpen = useSignal(false);
+  const heading = useHeading(path, () => {
     isOpen.value = false;
-    heading.current?.focus();
-    window.scrollTo(0, 0);
-  }, [path, isOpen]);
+  });
   // Registered before the page is painted, so that an immediate click is handled too.
   useLayoutEffect(() => {
     document.addEventListener("click", followLink);
     return () => document.removeEventListener("click", followLink);
   }, []);
+  const shown = ownTitle.value ?? title;
   useEffect(() => {
-    document.title = `${title} · genrouter`;
-  }, [title]);
-  const who = me.value?.signedIn;
+    document.title = words.frame.titleOf(shown);
+  }, [shown]);
   return (
     <div class={`frame${isOpen.value ? " is-open" : ""}`}>
       <a class="skip" href="#main">
-        Skip to content
+        {words.frame.skip}
       </a>
       <header class="top">
         {places.length > 0 && (
           <button
             type="button"
-            class="button menu"
+            class="button is-quiet is-icon menu-button"
+            aria-label={words.frame.menu}
             aria-expanded={isOpen.value}
             aria-controls="places"
             onClick={() => {
               isOpen.value = !isOpen.value;
             }}
           >
-            Menu
+            <Icon of={MenuIcon} />
           </button>
         )}
-        <a class="mark" href="/console">
-          genrouter
-        </a>
-        {me.value?.simulated && <span class="badge">Simulator</span>}
-        <span class="grows" />
-        {standing}
-        <ThemeSwitch />
-        {who && (
-          <>
-            <a class="who" href="/console/profile">
-              {who.email}
-            </a>
-            <button type="button" class="button" onClick={() => void signOut()}>
-              Sign out
-            </button>
-          </>
+        <Brand />
+        {me.value?.simulated && (
+          <span class="badge" title={words.frame.simulatorAbout}>
+            {words.frame.simulator}
+          </span>
         )}
+        <span class="grows" />
+        {search && <SearchButton search={search} />}
+        {standing}
+        <UserMenu />
       </header>
       {places.length > 0 && <Navigation places={places} path={path} />}
       <main id="main">
+        <ConnectionBanner />
         <h1 ref={heading} tabIndex={-1}>
-          {title}
+          {shown}
         </h1>
         {notice}
         {children}
       </main>
+      <Toasts />
     </div>
   );
 };

@@ -1,14 +1,33 @@
 // Loads the code of a page when it is opened first.
 import type { ComponentType, VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { words } from "../words/words.ts";
+import { checkConnection, reconnections } from "./connection.tsx";
+import { Skeleton } from "./skeleton.tsx";
 
-type Loaded<P> = { Page: ComponentType<P> } | { fault: string } | null;
+type Loaded<P> = { Page: ComponentType<P> } | "failed" | null;
 
-/** Wraps the loader of a page. The same wrapper must be used each time, because it caches the loaded page. */
+const PageLost = (): VNode => (
+  <div class="notice is-bad" role="alert">
+    <p>{words.connection.pageLost}</p>
+    <button type="button" class="button" onClick={() => location.reload()}>
+      {words.connection.reload}
+    </button>
+  </div>
+);
+
+/**
+ * Wraps the loader of a page. The same wrapper must be used each time, because it caches the loaded page. A page that could not be
+ * loaded because the service was unreachable is loaded again when the connection has returned.
+ */
 export const lazyPage = <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> => {
   let known: ComponentType<P> | null = null;
   return (props: P): VNode => {
     const [loaded, setLoaded] = useState<Loaded<P>>(known === null ? null : { Page: known });
+    const { value: reconnection } = reconnections;
+    const atFirst = useRef(reconnection);
+    // The whole document, because the browser remembers that the script was missing.
+    if (loaded === "failed" && reconnection !== atFirst.current) location.reload();
     useEffect(() => {
       let isLeft = false;
       if (loaded === null)
@@ -18,20 +37,16 @@ export const lazyPage = <P extends object>(load: () => Promise<ComponentType<P>>
             if (!isLeft) setLoaded({ Page: page });
           },
           () => {
-            if (!isLeft) setLoaded({ fault: "This page could not be loaded. Reload it; there may be a new release." });
+            if (isLeft) return;
+            setLoaded("failed");
+            void checkConnection();
           },
         );
       return () => {
         isLeft = true;
       };
     }, [loaded]);
-    if (loaded === null) return <p aria-busy="true">Loading…</p>;
-    if ("fault" in loaded)
-      return (
-        <p class="notice is-bad" role="alert">
-          {loaded.fault}
-        </p>
-      );
-    return <loaded.Page {...props} />;
+    if (loaded === null) return <Skeleton />;
+    return loaded === "failed" ? <PageLost /> : <loaded.Page {...props} />;
   };
 };

@@ -3,7 +3,13 @@ import type { ComponentChildren, VNode } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 /** The focus stays inside, Escape closes the dialog, and the focus then returns to the previous element. */
-export const Modal = (of: { title: string; close: () => void; children: ComponentChildren }): VNode => {
+export const Modal = (of: {
+  title: string;
+  /** A further class of the dialog. */
+  class?: string;
+  close: () => void;
+  children: ComponentChildren;
+}): VNode => {
   const place = useRef<HTMLDialogElement>(null);
   const id = useId();
   const isGone = useRef(false);
@@ -24,7 +30,13 @@ export const Modal = (of: { title: string; close: () => void; children: Componen
     };
   }, []);
   return (
-    <dialog ref={place} class="dialog" aria-labelledby={id} onKeyDown={onKeyDown} onClose={leave}>
+    <dialog
+      ref={place}
+      class={of.class === undefined ? "dialog" : `dialog ${of.class}`}
+      aria-labelledby={id}
+      onKeyDown={onKeyDown}
+      onClose={leave}
+    >
       <h2 id={id}>{of.title}</h2>
       {of.children}
     </dialog>

@@ -1,6 +1,7 @@
-// Theme switch: light, dark or automatic, stored in this browser.
+// Theme: light, dark or that of the system, stored in this browser.
 import { signal } from "@preact/signals";
 import type { VNode } from "preact";
+import { words } from "../words/words.ts";
 
 const THEMES = ["auto", "light", "dark"] as const;
 type Theme = (typeof THEMES)[number];
@@ -23,8 +24,8 @@ const show = (): void => {
 show();
 
 export const ThemeSwitch = (): VNode => (
-  <label class="theme">
-    <span class="unseen">Colours</span>
+  <label class="menu-field">
+    <span>{words.userMenu.theme}</span>
     <select
       value={theme.value}
       onChange={({ currentTarget }) => {
@@ -37,9 +38,11 @@ export const ThemeSwitch = (): VNode => (
         }
       }}
     >
-      <option value="auto">Auto</option>
-      <option value="light">Light</option>
-      <option value="dark">Dark</option>
+      {THEMES.map((one) => (
+        <option key={one} value={one}>
+          {words.userMenu[one]}
+        </option>
+      ))}
     </select>
   </label>
 );

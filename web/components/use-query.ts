@@ -1,6 +1,7 @@
 // Hook that loads data from the API on mount and on changes, with errors as sentences.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { call } from "./api.ts";
+import { reconnections } from "./connection.tsx";
 
 export type Query<T> = {
   /** The response; undefined until it arrives. The previous response remains while the next one is loading. */
@@ -12,7 +13,7 @@ export type Query<T> = {
   put: (value: T) => void;
 };
 
-/** Requests a path; null requests nothing. */
+/** Requests a path, and again when the connection to the service has returned; null requests nothing. */
 export const useQuery = <T>(path: string | null): Query<T> => {
   const [value, setValue] = useState<T>();
   const [fault, setFault] = useState<string | null>(null);
@@ -37,11 +38,13 @@ export const useQuery = <T>(path: string | null): Query<T> => {
       },
     );
   }, [path]);
+  const { value: reconnection } = reconnections;
+  // The reconnection is a dependency, because a returned connection loads again.
   useEffect(() => {
     again();
     return () => {
       newest.current += 1;
     };
-  }, [again]);
+  }, [again, reconnection]);
   return { value, fault, isBusy, again, put: setValue };
 };

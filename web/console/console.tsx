@@ -6,6 +6,9 @@ import { useEffect } from "preact/hooks";
 import { Redirect, useLocation, useSearch } from "wouter-preact";
 import { errorText, learnMe, me } from "../components/api.ts";
 import { Frame, type NavigationEntry } from "../components/layout.tsx";
+import { usePalette } from "../components/use-palette.tsx";
+import { loadWords } from "../words/language.ts";
+import { words } from "../words/words.ts";
 import { AccountScope } from "./account-scope.tsx";
 import { CreditsNotice } from "./credits/low-balance-alert.tsx";
 import { Balance, OwnCredits, useOwnCredits } from "./credits/use-balance.tsx";
@@ -31,14 +34,17 @@ const findPage = (pages: readonly PageOf[], path: string): Found | undefined => 
 };
 
 /** Layout of a signed-in user, with the balance and notices that every page shows. */
-const OwnFrame = ({ hasAccount, notice, ...frame }: ComponentProps<typeof Frame> & { hasAccount: boolean }): VNode => {
+const OwnFrame = ({ hasAccount, notice, places, ...frame }: ComponentProps<typeof Frame> & { hasAccount: boolean }): VNode => {
   const own = useOwnCredits(hasAccount, frame.path);
   const { value: credits } = own;
   const isShownThere = frame.path.startsWith("/console/credits");
+  const palette = usePalette(places);
   return (
     <OwnCredits.Provider value={hasAccount ? own : null}>
       <Frame
         {...frame}
+        places={places}
+        search={palette.open}
         standing={credits ? <Balance credits={credits} /> : null}
         notice={
           <>
@@ -47,12 +53,18 @@ const OwnFrame = ({ hasAccount, notice, ...frame }: ComponentProps<typeof Frame>
           </>
         }
       />
+      {palette.dialog}
     </OwnCredits.Provider>
   );
 };
 
+const GROUPS = ["create", "develop", "money", "operator"] as const;
 const placesOf = (pages: readonly PageOf[]): NavigationEntry[] =>
-  pages.flatMap(({ path, place }) => (place ? [{ href: path, ...place }] : []));
+  GROUPS.flatMap((group) =>
+    pages.flatMap(({ path, name, place }) =>
+      place?.group === group ? [{ href: path, label: words.pages[name], group: words.groups[group], icon: place.icon }] : [],
+    ),
+  );
 
 const Console = (): VNode => {
   const [path] = useLocation();
@@ -60,13 +72,13 @@ const Console = (): VNode => {
   const known = me.value;
   if (!isSecureContext)
     return (
-      <Frame title="This page needs https" places={[]} path={path}>
+      <Frame title={words.insecure.title} places={[]} path={path}>
         <Insecure />
       </Frame>
     );
   if (unreachable.value !== null && known === undefined)
     return (
-      <Frame title="The console is unavailable" places={[]} path={path}>
+      <Frame title={words.frame.unavailable} places={[]} path={path}>
         <p class="notice is-bad" role="alert">
           {unreachable.value}
         </p>
@@ -75,14 +87,14 @@ const Console = (): VNode => {
   if (known === undefined)
     return (
       <p class="opening" aria-busy="true">
-        Opening…
+        {words.frame.loading}
       </p>
     );
   const open = findPage(OPEN_PAGES, path);
   if (open && !(known.signedIn && open.page.path === "/console/sign-in")) {
-    const { View, title } = open.page;
+    const { View, name } = open.page;
     return (
-      <Frame title={title} places={[]} path={path}>
+      <Frame title={words.pages[name]} places={[]} path={path}>
         <View params={open.params} account={null} />
       </Frame>
     );
@@ -101,14 +113,14 @@ const Console = (): VNode => {
   const frame = { places: placesOf(mine), path, hasAccount: who.accountId !== null };
   if (!found)
     return (
-      <OwnFrame {...frame} title="Page not found">
-        <p>Choose a page from the menu.</p>
+      <OwnFrame {...frame} title={words.frame.notFound}>
+        <p>{words.frame.notFoundAbout}</p>
       </OwnFrame>
     );
-  const { View, title, shows } = found.page;
+  const { View, name, shows } = found.page;
   const whose = shows ? <AccountScope account={account} isOfAll={shows === "accounts"} /> : null;
   return (
-    <OwnFrame {...frame} title={title} notice={whose}>
+    <OwnFrame {...frame} title={words.pages[name]} notice={whose}>
       <View key={path} params={found.params} account={account} />
     </OwnFrame>
   );
@@ -123,5 +135,6 @@ const Root = (): VNode => {
   return <Console />;
 };
 
+await loadWords();
 const place = document.getElementById("page");
 if (place) render(<Root />, place);

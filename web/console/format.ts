@@ -1,5 +1,6 @@
 // Formats relative times and durations on the key, usage and generation pages.
 import { timeText } from "../components/format.ts";
+import { locale, words } from "../words/words.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -10,9 +11,9 @@ export const relativeTime = (atMs: number, nowMs: number): string => {
   const ms = atMs - nowMs;
   const [size, unit]: [number, Intl.RelativeTimeFormatUnit] =
     Math.abs(ms) < HOUR_MS ? [MINUTE_MS, "minute"] : Math.abs(ms) < DAY_MS ? [HOUR_MS, "hour"] : [DAY_MS, "day"];
-  if (Math.abs(ms) < MINUTE_MS) return "just now";
+  if (Math.abs(ms) < MINUTE_MS) return words.times.justNow;
   if (Math.abs(ms) > 30 * DAY_MS) return timeText(atMs);
-  return new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(Math.round(ms / size), unit);
+  return new Intl.RelativeTimeFormat(locale, { numeric: "auto" }).format(Math.round(ms / size), unit);
 };
 
 /** `850 ms`, `4.2 s`, `3 min 20 s` */

@@ -3,6 +3,7 @@
 // It explains how to reach the same link securely.
 import type { VNode } from "preact";
 import { NEEDS_HTTPS } from "../../src/console/needs-https.ts";
+import { words } from "../words/words.ts";
 
 const STANDARD_PORT = "80";
 
@@ -18,14 +19,13 @@ export const Insecure = (): VNode => {
       <p class="notice is-bad" role="alert">
         {NEEDS_HTTPS}
       </p>
-      <p>Open a tunnel from a terminal of this machine:</p>
+      <p>{words.insecure.tunnel}</p>
       <pre>{tunnel}</pre>
       <p>
-        Then open this page: <a href={local}>{local}</a>
+        {words.insecure.thenOpen} <a href={local}>{local}</a>
       </p>
       <p>
-        Permanent solution: run a proxy with TLS in front of the service and set <code>server.public_url</code> to its https
-        address.
+        {words.insecure.permanent} <code>server.public_url</code> {words.insecure.toAddress}
       </p>
     </>
   );

@@ -1,40 +1,60 @@
 // Table of all console pages: path, navigation entry, required access and loader.
+import {
+  Activity,
+  ChartColumn,
+  CreditCard,
+  FolderOpen,
+  GitFork,
+  type IconNode,
+  Images,
+  KeyRound,
+  Plug,
+  ReceiptText,
+  ScrollText,
+  ShieldCheck,
+  Unlink,
+  Users,
+  UsersRound,
+  WandSparkles,
+  Webhook,
+} from "lucide";
 import type { ComponentType } from "preact";
 import { call, me } from "../components/api.ts";
 import { lazyPage } from "../components/lazy-page.tsx";
+import type { Words } from "../words/words.ts";
 
 /** `params`: path parameters; `account`: the viewed account, if an operator views another one. */
 export type ViewProps = { params: Readonly<Record<string, string>>; account: string | null };
 /** `who`: `user`: every signed-in user; `member`: users with an account; `viewer`: users who may read the operator pages. */
 export type PageOf = {
   path: string;
-  title: string;
+  /** Key of the title. */
+  name: keyof Words["pages"];
   who: "user" | "member" | "viewer";
-  place?: { says: string; group: string };
+  /** Its entry in the navigation. */
+  place?: { group: keyof Words["groups"]; icon: IconNode };
   /** The URL names the account as `account`. `accounts`: without it, users who have no account see all accounts. */
   shows?: "account" | "accounts";
   View: ComponentType<ViewProps>;
 };
 
-const LINK_TITLES = { setup: "Set up this service", join: "Join", reset: "Set a new password" } as const;
-
 /** Pages for users who are not signed in. */
 export const OPEN_PAGES: readonly PageOf[] = [
   {
-    ...{ path: "/console/sign-in", title: "Sign in", who: "user" },
+    ...{ path: "/console/sign-in", name: "signIn", who: "user" },
     View: lazyPage(async () => (await import("./users/sign-in.tsx")).SignInPage),
   },
   {
-    ...{ path: "/console/sign-up", title: "Sign up", who: "user" },
+    ...{ path: "/console/sign-up", name: "signUp", who: "user" },
     View: lazyPage(async () => (await import("./users/sign-in.tsx")).SignUpPage),
   },
   {
-    ...{ path: "/console/forgotten", title: "Forgotten password", who: "user" },
+    ...{ path: "/console/forgotten", name: "forgotten", who: "user" },
     View: lazyPage(async () => (await import("./users/sign-in.tsx")).ForgottenPage),
   },
   ...(["setup", "join", "reset"] as const).map(
     (kind): PageOf => ({
-      ...{ path: `/console/${kind}`, title: LINK_TITLES[kind], who: "user" },
+      ...{ path: `/console/${kind}`, name: kind, who: "user" },
       View: lazyPage(async () => (await import("./users/link.tsx")).LinkPage),
     }),
   ),
@@ -42,28 +62,28 @@ export const OPEN_PAGES: readonly PageOf[] = [
 
 export const PAGES: readonly PageOf[] = [
   {
-    ...{ path: "/console/generations", title: "Generations", who: "user", place: { says: "Generations", group: "" } },
+    ...{ path: "/console/playground", name: "playground", who: "user", place: { group: "create", icon: WandSparkles } },
+    View: lazyPage(async () => (await import("./playground/playground.tsx")).PlaygroundPage),
+  },
+  {
+    ...{ path: "/console/generations", name: "generations", who: "user", place: { group: "create", icon: Images } },
     shows: "accounts",
     View: lazyPage(async () => (await import("./generations/generations.tsx")).GenerationsPage),
   },
   {
-    ...{ path: "/console/playground", title: "Playground", who: "user", place: { says: "Playground", group: "" } },
-    View: lazyPage(async () => (await import("./generations/playground.tsx")).PlaygroundPage),
-  },
-  {
-    ...{ path: "/console/generations/:id", title: "Generation", who: "user" },
+    ...{ path: "/console/generations/:id", name: "generation", who: "user" },
     View: lazyPage(async () => {
       const { GenerationPage } = await import("./generations/generation.tsx");
       return ({ params }: ViewProps) => <GenerationPage id={params.id ?? ""} />;
     }),
   },
   {
-    ...{ path: "/console/files", title: "Files", who: "user", place: { says: "Files", group: "" } },
+    ...{ path: "/console/files", name: "files", who: "user", place: { group: "create", icon: FolderOpen } },
     shows: "account",
     View: lazyPage(async () => (await import("./files/files-page.tsx")).FilesPage),
   },
   {
-    ...{ path: "/console/keys", title: "API keys", who: "user", place: { says: "API keys", group: "" } },
+    ...{ path: "/console/keys", name: "keys", who: "user", place: { group: "develop", icon: KeyRound } },
     shows: "account",
     View: lazyPage(async () => {
       const { KeysView } = await import("./keys.tsx");
@@ -71,36 +91,36 @@ export const PAGES: readonly PageOf[] = [
     }),
   },
   {
-    ...{ path: "/console/webhooks", title: "Webhooks", who: "user", place: { says: "Webhooks", group: "" } },
+    ...{ path: "/console/webhooks", name: "webhooks", who: "user", place: { group: "develop", icon: Webhook } },
     shows: "account",
     View: lazyPage(async () => (await import("./webhooks/webhooks-page.tsx")).WebhooksView),
   },
   {
-    ...{ path: "/console/credits", title: "Credits", who: "user", place: { says: "Credits", group: "" } },
+    ...{ path: "/console/credits", name: "credits", who: "user", place: { group: "money", icon: CreditCard } },
     shows: "account",
     View: lazyPage(async () => (await import("./credits/credits.tsx")).CreditsPage),
   },
   {
-    ...{ path: "/console/ledger", title: "Ledger", who: "user", place: { says: "Ledger", group: "" } },
+    ...{ path: "/console/ledger", name: "ledger", who: "user", place: { group: "money", icon: ReceiptText } },
     shows: "account",
     View: lazyPage(async () => (await import("./credits/ledger.tsx")).LedgerPage),
   },
   {
-    ...{ path: "/console/receipts/:id", title: "Receipt", who: "user" },
+    ...{ path: "/console/receipts/:id", name: "receipt", who: "user" },
     View: lazyPage(async () => {
       const { ReceiptPage } = await import("./credits/receipt.tsx");
       return ({ params }: ViewProps) => <ReceiptPage id={params.id ?? ""} />;
     }),
   },
   {
-    ...{ path: "/console/checkout/:id", title: "Test checkout", who: "user" },
+    ...{ path: "/console/checkout/:id", name: "checkout", who: "user" },
     View: lazyPage(async () => {
       const { CheckoutPage } = await import("./credits/checkout.tsx");
       return ({ params }: ViewProps) => <CheckoutPage id={params.id ?? ""} />;
     }),
   },
   {
-    ...{ path: "/console/usage", title: "Usage", who: "user", place: { says: "Usage", group: "" } },
+    ...{ path: "/console/usage", name: "usage", who: "user", place: { group: "money", icon: ChartColumn } },
     shows: "accounts",
     View: lazyPage(async () => {
       const { UsageView } = await import("./usage.tsx");
@@ -110,56 +130,60 @@ export const PAGES: readonly PageOf[] = [
     }),
   },
   {
-    ...{ path: "/console/operator/accounts", title: "Accounts", who: "viewer", place: { says: "Accounts", group: "Operator" } },
+    ...{ path: "/console/operator/accounts", name: "accounts", who: "viewer", place: { group: "operator", icon: UsersRound } },
     View: lazyPage(async () => (await import("./operator/accounts.tsx")).AccountsView),
   },
   {
-    ...{ path: "/console/operator/accounts/:id", title: "Account", who: "viewer" },
+    ...{ path: "/console/operator/accounts/:id", name: "account", who: "viewer" },
     View: lazyPage(async () => {
       const { AccountPage } = await import("./operator/account.tsx");
       return ({ params }: ViewProps) => <AccountPage id={params.id ?? ""} />;
     }),
   },
   {
-    ...{ path: "/console/operator/routes", title: "Routes", who: "viewer", place: { says: "Routes", group: "Operator" } },
+    ...{ path: "/console/operator/routes", name: "routes", who: "viewer", place: { group: "operator", icon: GitFork } },
     View: lazyPage(async () => (await import("./operator/routes.tsx")).RoutesView),
   },
   {
     ...{
       path: "/console/operator/providers",
-      title: "Providers",
+      name: "providers",
       who: "viewer",
-      place: { says: "Providers", group: "Operator" },
+      place: { group: "operator", icon: Plug },
     },
     View: lazyPage(async () => (await import("./operator/providers.tsx")).ProvidersView),
   },
   {
-    ...{ path: "/console/operator/orphans", title: "Orphans", who: "viewer", place: { says: "Orphans", group: "Operator" } },
+    ...{ path: "/console/operator/orphans", name: "orphans", who: "viewer", place: { group: "operator", icon: Unlink } },
     View: lazyPage(async () => (await import("./operator/orphans.tsx")).OrphansView),
   },
   {
     ...{
       path: "/console/operator/verification",
-      title: "Ledger verification",
+      name: "verification",
       who: "viewer",
-      place: { says: "Ledger verification", group: "Operator" },
+      place: { group: "operator", icon: ShieldCheck },
     },
     View: lazyPage(async () => (await import("./operator/ledger-verification.tsx")).LedgerVerificationPage),
   },
   {
-    ...{ path: "/console/operator/service", title: "Service", who: "viewer", place: { says: "Service", group: "Operator" } },
+    ...{ path: "/console/operator/service", name: "service", who: "viewer", place: { group: "operator", icon: Activity } },
     View: lazyPage(async () => (await import("./operator/service.tsx")).ServicePage),
   },
   {
-    ...{ path: "/console/profile", title: "Profile and sessions", who: "user", place: { says: "Profile", group: "" } },
+    ...{ path: "/console/profile", name: "profile", who: "user" },
     View: lazyPage(async () => (await import("./users/profile.tsx")).ProfilePage),
   },
   {
-    ...{ path: "/console/operator/users", title: "Users", who: "viewer", place: { says: "Users", group: "Operator" } },
+    ...{ path: "/console/operator/users", name: "users", who: "viewer", place: { group: "operator", icon: Users } },
     View: lazyPage(async () => (await import("./users/users.tsx")).UsersPage),
   },
   {
-    ...{ path: "/console/operator/audit", title: "Audit log", who: "viewer", place: { says: "Audit log", group: "Operator" } },
+    ...{ path: "/console/operator/audit", name: "audit", who: "viewer", place: { group: "operator", icon: ScrollText } },
     View: lazyPage(async () => (await import("./users/audit.tsx")).AuditPage),
+  },
+  {
+    ...{ path: "/console/components", name: "components", who: "viewer" },
+    View: lazyPage(async () => (await import("./components-page.tsx")).ComponentsPage),
   },
 ];

@@ -4,6 +4,7 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
+import { locale } from "../words/words.ts";
 
 export type Figure = {
   title: string;
@@ -22,6 +23,7 @@ export type Figure = {
 };
 
 const HEIGHT_PX = 180;
+const HALF_DAY_S = 43_200;
 /** Charts of one page share the cursor. */
 const SYNC = "usage";
 
@@ -37,7 +39,7 @@ const colours = (el: Element) => {
 };
 
 const dayName = (s: number, more: Intl.DateTimeFormatOptions = {}): string =>
-  new Date(s * 1000).toLocaleDateString(undefined, { timeZone: "UTC", day: "numeric", month: "short", ...more });
+  new Date(s * 1000).toLocaleDateString(locale, { timeZone: "UTC", day: "numeric", month: "short", ...more });
 
 const optionsFor = ({ title, shape, format, most }: Figure, el: Element): uPlot.Options => {
   const { ink, line, fill, grid } = colours(el);
@@ -50,7 +52,11 @@ const optionsFor = ({ title, shape, format, most }: Figure, el: Element): uPlot.
     tzDate: (s) => uPlot.tzDate(new Date(s * 1000), "Etc/UTC"),
     cursor: { sync: { key: SYNC }, drag: { x: false, y: false }, points: { size: 6 } },
     legend: { live: true, markers: { show: false } },
-    scales: { x: { time: true }, y: { range: (_plot, _least, highest) => [0, most ?? Math.max(highest ?? 0, 1e-9) * 1.1] } },
+    scales: {
+      // Half a day more on both sides, so that the bars of the first and of the last day are whole.
+      x: { time: true, range: (_plot, least, most) => [least - HALF_DAY_S, most + HALF_DAY_S] },
+      y: { range: (_plot, _least, highest) => [0, most ?? Math.max(highest ?? 0, 1e-9) * 1.1] },
+    },
     axes: [
       { ...axis, values: (_plot, at) => at.map((s) => dayName(s)), space: 64 },
       { ...axis, values: (_plot, at) => at.map((value) => format(value)), size: 64 },

@@ -1,4 +1,5 @@
 // The inspector application: live view, replay of a generation, and statechart playground.
+import { Activity, ArrowLeft, History, Workflow } from "lucide";
 import { render, type VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { useLocation } from "wouter-preact";
@@ -6,12 +7,18 @@ import type { GenerationHistoryDto } from "../../src/inspector/generation-histor
 import { call, learnMe, me } from "../components/api.ts";
 import { Frame, type NavigationEntry } from "../components/layout.tsx";
 import { lazyPage } from "../components/lazy-page.tsx";
+import { loadWords } from "../words/language.ts";
+import { words } from "../words/words.ts";
 
-const PLACES: readonly NavigationEntry[] = [
-  { href: "/inspector", says: "Live", group: "Inspector" },
-  { href: "/inspector/play", says: "Play", group: "Inspector" },
-  { href: "/console", says: "Console", group: "" },
-];
+const placesOf = (replay?: string): NavigationEntry[] => {
+  const group = words.frame.inspector;
+  return [
+    { href: "/inspector", label: words.pages.live, group, icon: Activity },
+    { href: "/inspector/play", label: words.pages.play, group, icon: Workflow },
+    ...(replay === undefined ? [] : [{ href: replay, label: words.pages.replay, group, icon: History }]),
+    { href: "/console", label: words.frame.console, group: "", icon: ArrowLeft },
+  ];
+};
 
 const socketUrl = (path: string): string => `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}${path}`;
 const requestToken = async () => {
@@ -40,22 +47,23 @@ const Inspector = (): VNode => {
   const id = /^\/inspector\/(?:generation\/)?(gen_\w{1,80})$/.exec(path)?.[1];
   if (id)
     return (
-      <Frame title="Replay" places={[...PLACES, { href: path, says: "Replay", group: "Inspector" }]} path={path}>
+      <Frame title={words.pages.replay} places={placesOf(path)} path={path}>
         <Replay id={id} />
       </Frame>
     );
   if (path === "/inspector/play")
     return (
-      <Frame title="Play" places={PLACES} path={path}>
+      <Frame title={words.pages.play} places={placesOf()} path={path}>
         <Play />
       </Frame>
     );
   return (
-    <Frame title={path === "/inspector" ? "Live" : "Page not found"} places={PLACES} path={path}>
-      {path === "/inspector" ? <Live /> : <p>Choose a page from the menu.</p>}
+    <Frame title={path === "/inspector" ? words.pages.live : words.frame.notFound} places={placesOf()} path={path}>
+      {path === "/inspector" ? <Live /> : <p>{words.frame.notFoundAbout}</p>}
     </Frame>
   );
 };
 
+await loadWords();
 const place = document.getElementById("page");
 if (place) render(<Inspector />, place);

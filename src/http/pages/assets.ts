@@ -6,6 +6,7 @@ import { takes } from "../accept-encoding.ts";
 import { signAnswer } from "../response.ts";
 import before from "./assets/before.js" with { type: "text" };
 import errorsCss from "./assets/errors.css" with { type: "text" };
+import favicon from "./assets/favicon.svg" with { type: "text" };
 import guidesCss from "./assets/guides.css" with { type: "text" };
 import guides from "./assets/guides.js" with { type: "text" };
 import referenceCss from "./assets/reference.css" with { type: "text" };
@@ -20,6 +21,7 @@ const STYLE = "text/css; charset=utf-8";
 const sha256 = (text: string) => new Bun.CryptoHasher("sha256").update(text).digest("hex");
 const plain = (type: string, text: string) => ({ type, text, path: "", hash: sha256(text) });
 const ASSETS = {
+  "favicon.svg": plain("image/svg+xml", favicon),
   "before.js": plain(SCRIPT, before),
   "reference.js": plain(SCRIPT, reference),
   "reference.css": plain(STYLE, referenceCss),

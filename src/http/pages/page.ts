@@ -1,5 +1,6 @@
 // Shared parts of the HTML pages: security headers and the document frame.
 import { signAnswer } from "../response.ts";
+import { assetPath } from "./assets.ts";
 
 /** Allowed sources of a page by CSP directive. Sources that are not listed are forbidden. */
 export type Sources = Readonly<Record<string, string>>;
@@ -42,7 +43,7 @@ export const htmlDocument = (title: string, head: string, body: string): string 
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${escaped(title)}</title>
-<link rel="icon" href="data:,">
+<link rel="icon" type="image/svg+xml" href="${assetPath("favicon.svg")}">
 ${head}
 </head>
 <body>

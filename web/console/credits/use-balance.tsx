@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { CreditsView } from "../../../src/console/credits-dto.ts";
 import type { BalanceUpdate } from "../../../src/console/generations-dto.ts";
 import { type Query, useQuery } from "../../components/use-query.ts";
+import { words } from "../../words/words.ts";
 import { isListening, useEvents } from "../generations/event-stream.ts";
 import { queryOf, usdText } from "./amounts.ts";
 
@@ -56,7 +57,8 @@ export const OwnCredits = createContext<Query<CreditsView> | null>(null);
 
 export const Balance = ({ credits }: { credits: CreditsView }): VNode => (
   <a class="balance" href="/console/credits">
-    Balance <strong>{usdText(credits.balanceCredits)}</strong>
-    {credits.heldCredits > 0 && <small>{usdText(credits.heldCredits)} held</small>}
+    <span class="label">{words.frame.balance} </span>
+    <strong>{usdText(credits.balanceCredits)}</strong>
+    {credits.heldCredits > 0 && <small>{words.frame.held(usdText(credits.heldCredits))}</small>}
   </a>
 );

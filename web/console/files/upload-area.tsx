@@ -1,6 +1,8 @@
 // Area that takes files by drop and by choice, and the list of running uploads.
+import { Upload } from "lucide";
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { Icon } from "../../components/icon.tsx";
 import { bytesText } from "../generations/files.tsx";
 import type { Sending, Uploads } from "./use-uploads.ts";
 
@@ -49,15 +51,15 @@ export const DropArea = (of: {
   );
 };
 
-/** Button that opens the file chooser of the browser. @param label what the file is for, for screen readers */
+/** Button that opens the file chooser of the browser. @param label what the file is for, for screen readers @param says absent: an icon */
 export const ChooseFiles = (of: {
-  says: string;
+  says?: string;
   label: string;
   accept: string;
   isMultiple: boolean;
   take: (files: Iterable<File>) => void;
 }): VNode => (
-  <label class="button choose">
+  <label class={`button choose${of.says === undefined ? " is-icon" : ""}`} title={of.says === undefined ? of.label : undefined}>
     <input
       class="unseen"
       type="file"
@@ -70,7 +72,7 @@ export const ChooseFiles = (of: {
         currentTarget.value = "";
       }}
     />
-    {of.says}
+    {of.says ?? <Icon of={Upload} />}
   </label>
 );
 

@@ -2,8 +2,6 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { FileDto, GenerationDto } from "../../../src/console/generations-dto.ts";
-import { me } from "../../components/api.ts";
-import { kindOfMime, useAsInputPath } from "../files/stored-media.tsx";
 
 /** `10.1 kB`, `3.4 MB`, `10.7 GB` */
 export const bytesText = (bytes: number): string => {
@@ -41,30 +39,4 @@ export const FilePreview = ({ of, file, small = false }: { of: GenerationDto; fi
     return small ? picture : <a href={file.url}>{picture}</a>;
   }
   return <a href={file.url}>File {file.n}</a>;
-};
-
-/**
- * Link to the playground with a result file as input. Null if no field takes files of its kind, and for results of another
- * account, which that account alone can use.
- */
-export const UseAsInput = ({ of, file }: { of: GenerationDto; file: FileDto }): VNode | null => {
-  const kind = kindOfMime(file.mime);
-  const who = me.value?.signedIn;
-  const isOwn = who?.role !== "viewer" && (of.accountId === null || of.accountId === who?.accountId);
-  return kind === undefined || !isOwn ? null : (
-    <a href={useAsInputPath(`${of.id}/${file.n}`, kind)}>Use {of.files.length > 1 ? `file ${file.n} ` : ""}as input</a>
-  );
-};
-
-/** All files of a succeeded generation, or the reason why there are none. */
-export const Files = ({ of }: { of: GenerationDto }): VNode | null => {
-  if (of.areFilesGone) return <p class="muted">The retention of the files has expired and they have been deleted.</p>;
-  if (of.files.length === 0) return null;
-  return (
-    <div class={`made-files${of.files.length > 1 ? " are-many" : ""}`}>
-      {of.files.map((file) => (
-        <FilePreview key={file.n} of={of} file={file} />
-      ))}
-    </div>
-  );
 };

@@ -1,24 +1,35 @@
 // Filters of the list of generations, stored in the URL for sharing a view.
+import { LayoutGrid, List, SlidersHorizontal } from "lucide";
 import type { VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { useLocation, useSearch } from "wouter-preact";
 import type { ModelEntry } from "../../../catalogue/public-model.ts";
 import type { KeysPage, KeyView } from "../../../src/console/keys-dto.ts";
 import { me } from "../../components/api.ts";
+import { Icon } from "../../components/icon.tsx";
+import { Menu } from "../../components/menu.tsx";
 import { useQuery } from "../../components/use-query.ts";
+import { words } from "../../words/words.ts";
 import { dayStartMs } from "../credits/amounts.ts";
 
-export const FILTERS = ["status", "kind", "model", "from", "to", "key", "account", "view"] as const;
+export const FILTERS = ["q", "status", "kind", "model", "from", "to", "key", "account", "view"] as const;
 export type FilterName = (typeof FILTERS)[number];
 export type Filters = Readonly<Record<FilterName, string>>;
+type SetFilters = (changes: Partial<Filters>) => void;
 
-export const useFilters = (): [Filters, (name: FilterName, value: string) => void] => {
+/** Filters that leave some generations out. */
+export const LIMITING = ["q", "status", "kind", "model", "from", "to", "key"] as const;
+export const isFiltered = (filters: Filters): boolean => LIMITING.some((name) => filters[name] !== "");
+
+export const useFilters = (): [Filters, SetFilters] => {
   const query = new URLSearchParams(useSearch());
   const [path, go] = useLocation();
   const filters = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? ""])) as Filters;
-  const set = (name: FilterName, value: string) => {
+  const set: SetFilters = (changes) => {
     const next = new URLSearchParams(query);
-    if (value === "") next.delete(name);
-    else next.set(name, value);
+    for (const [name, value] of Object.entries(changes))
+      if (value === "") next.delete(name);
+      else next.set(name, value);
     const text = next.toString();
     go(text === "" ? path : `${path}?${text}`, { replace: true });
   };
@@ -28,7 +39,7 @@ export const useFilters = (): [Filters, (name: FilterName, value: string) => voi
 /** Query of the API. Days are in the reader's time zone. */
 export const queryOf = (filters: Filters, before: string | null): string => {
   const query = new URLSearchParams();
-  for (const name of ["status", "kind", "model", "key", "account"] as const)
+  for (const name of ["q", "status", "kind", "model", "key", "account"] as const)
     if (filters[name] !== "") query.set(name, filters[name]);
   const [fromMs, toMs] = [dayStartMs(filters.from), dayStartMs(filters.to, 1)];
   if (fromMs !== null) query.set("from", String(fromMs));
@@ -38,14 +49,12 @@ export const queryOf = (filters: Filters, before: string | null): string => {
   return text === "" ? "" : `?${text}`;
 };
 
-const CHOICES = {
-  status: ["queued", "running", "succeeded", "failed"],
-  kind: ["image", "video", "audio"],
-} as const;
+const STATUSES = ["queued", "running", "succeeded", "failed"] as const;
+const KINDS = ["image", "video", "audio"] as const;
 
 /** Keys without a name or with the same name are distinguished by their prefix. */
 const keyText = ({ name, start, state }: KeyView): string =>
-  `${name || "Unnamed"} (${start}…${state === "active" ? "" : `, ${state}`})`;
+  `${name || words.generations.unnamedKey} (${start}…${state === "active" ? "" : `, ${state}`})`;
 
 /** The keys of the viewed account, including expired and revoked ones; none if all accounts are viewed. */
 const useKeyChoices = ({ account, key }: Filters): (readonly [string, string])[] => {
@@ -53,58 +62,142 @@ const useKeyChoices = ({ account, key }: Filters): (readonly [string, string])[]
   const isOne = typeof named === "string" && named !== "*";
   const { value } = useQuery<KeysPage>(isOne ? `/console/api/keys?account=${encodeURIComponent(named)}` : null);
   const known = (isOne && value?.keys.map((one) => [one.id, keyText(one)] as const)) || [];
-  const choices = [["playground", "Playground"] as const, ...known];
+  const choices = [["playground", words.pages.playground] as const, ...known];
   return key === "" || choices.some(([id]) => id === key) ? choices : [...choices, [key, key]];
 };
 
-type Props = { filters: Filters; set: (name: FilterName, value: string) => void; models: readonly ModelEntry[] };
+/** `2026-11-30`, a day of the reader's time zone so many days ago. */
+const dayAgo = (days: number): string => {
+  const at = new Date();
+  at.setDate(at.getDate() - days);
+  return `${at.getFullYear()}-${String(at.getMonth() + 1).padStart(2, "0")}-${String(at.getDate()).padStart(2, "0")}`;
+};
+const PRESETS = [
+  ["today", 0],
+  ["week", 6],
+  ["month", 29],
+] as const;
+
+type Choices = readonly (readonly [value: string, text: string])[];
+const Choice = (of: { label: string; any: string; value: string; values: Choices; set: (value: string) => void }): VNode => (
+  <select aria-label={of.label} value={of.value} onChange={({ currentTarget }) => of.set(currentTarget.value)}>
+    <option value="">{of.any}</option>
+    {of.values.map(([value, text]) => (
+      <option key={value} value={value}>
+        {text}
+      </option>
+    ))}
+  </select>
+);
+
+const SEARCH_MS = 300;
+/** The text is searched for shortly after the last key. */
+const Search = ({ value, set }: { value: string; set: (value: string) => void }): VNode => {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (text.trim() === value) return;
+    const timer = setTimeout(() => set(text.trim()), SEARCH_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <input
+      type="search"
+      class="filter-search"
+      aria-label={words.generations.search}
+      placeholder={words.generations.search}
+      value={text}
+      onInput={({ currentTarget }) => setText(currentTarget.value)}
+    />
+  );
+};
+
+type Props = { filters: Filters; set: SetFilters; models: readonly ModelEntry[] };
+
+const MoreFilters = ({ filters, set, models }: Props): VNode => {
+  const { generations } = words;
+  const keys = useKeyChoices(filters);
+  const day = (name: "from" | "to") => (
+    <label class="field">
+      <span>{generations[name]}</span>
+      <input type="date" value={filters[name]} onChange={({ currentTarget }) => set({ [name]: currentTarget.value })} />
+    </label>
+  );
+  return (
+    <div class="more-filters">
+      <div class="field">
+        <span>{generations.model}</span>
+        <Choice
+          label={generations.model}
+          any={generations.all}
+          value={filters.model}
+          values={models.map(({ id, name }) => [id, name] as const)}
+          set={(model) => set({ model })}
+        />
+      </div>
+      <div class="field">
+        <span>{generations.key}</span>
+        <Choice label={generations.key} any={generations.all} value={filters.key} values={keys} set={(key) => set({ key })} />
+      </div>
+      <div class="days">
+        {day("from")}
+        {day("to")}
+      </div>
+      <div class="segments">
+        {PRESETS.map(([name, days]) => (
+          <button key={name} type="button" class="button is-small" onClick={() => set({ from: dayAgo(days), to: "" })}>
+            {generations[name]}
+          </button>
+        ))}
+      </div>
+    </div>
+  );
+};
 
 export const FilterBar = ({ filters, set, models }: Props): VNode => {
-  const keys = useKeyChoices(filters);
-  const choice = (name: "status" | "kind" | "model" | "key", says: string, values: readonly (readonly [string, string])[]) => (
-    <label class="field">
-      <span>{says}</span>
-      <select value={filters[name]} onChange={({ currentTarget }) => set(name, currentTarget.value)}>
-        <option value="">All</option>
-        {values.map(([value, text]) => (
-          <option key={value} value={value}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-  const day = (name: "from" | "to", says: string) => (
-    <label class="field">
-      <span>{says}</span>
-      <input type="date" value={filters[name]} onChange={({ currentTarget }) => set(name, currentTarget.value)} />
-    </label>
-  );
-  const named = (values: readonly string[]) =>
-    values.map((value) => [value, value.charAt(0).toUpperCase() + value.slice(1)] as const);
+  const { generations } = words;
+  const further = (["model", "key", "from", "to"] as const).filter((name) => filters[name] !== "").length;
+  const none = Object.fromEntries(LIMITING.map((name) => [name, ""]));
   return (
-    <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
-      {choice("status", "Status", named(CHOICES.status))}
-      {choice("kind", "Kind", named(CHOICES.kind))}
-      {choice(
-        "model",
-        "Model",
-        models.map(({ id, name }) => [id, name] as const),
+    <form class="filters" aria-label={generations.filters} onSubmit={(event) => event.preventDefault()}>
+      <Search value={filters.q} set={(q) => set({ q })} />
+      <Choice
+        label={generations.status}
+        any={generations.anyStatus}
+        value={filters.status}
+        values={STATUSES.map((status) => [status, words.status[status]] as const)}
+        set={(status) => set({ status })}
+      />
+      <Choice
+        label={generations.kind}
+        any={generations.anyKind}
+        value={filters.kind}
+        values={KINDS.map((kind) => [kind, words.model.kinds[kind]] as const)}
+        set={(kind) => set({ kind })}
+      />
+      <Menu label={further > 0 ? `${generations.more} (${further})` : generations.more} icon={SlidersHorizontal} isLabelled>
+        <MoreFilters filters={filters} set={set} models={models} />
+      </Menu>
+      {isFiltered(filters) && (
+        <button type="button" class="button is-quiet" onClick={() => set(none)}>
+          {generations.clear}
+        </button>
       )}
-      {choice("key", "Key", keys)}
-      {day("from", "From")}
-      {day("to", "To")}
+      <span class="grows" />
       <fieldset class="segments view">
-        <legend class="unseen">View</legend>
+        <legend class="unseen">{generations.view}</legend>
         {(["gallery", "list"] as const).map((view) => (
-          <label key={view} class="segment">
+          <label key={view} class="segment" title={generations[view]}>
             <input
               type="radio"
               name="view"
+              aria-label={generations[view]}
               checked={(filters.view || "gallery") === view}
-              onChange={() => set("view", view === "gallery" ? "" : view)}
+              onChange={() => set({ view: view === "gallery" ? "" : view })}
             />
-            <span>{view === "gallery" ? "Gallery" : "List"}</span>
+            <span>
+              <Icon of={view === "gallery" ? LayoutGrid : List} />
+            </span>
           </label>
         ))}
       </fieldset>

@@ -1,20 +1,34 @@
-// Generation page: state, attempts over time, transfers, input and files.
-
+// Generation page: result, input, cost, attempts over time, and details.
+import { RotateCcw } from "lucide";
 import type { ComponentChildren, VNode } from "preact";
-import { useMemo } from "preact/hooks";
-import type { GenerationDetail } from "../../../src/console/generations-dto.ts";
+import { useState } from "preact/hooks";
+import type { GenerationDetail, ModelsDto } from "../../../src/console/generations-dto.ts";
+import type { Json, MediaKind } from "../../../src/domain/types.ts";
 import { timeText } from "../../components/format.ts";
+import { Icon } from "../../components/icon.tsx";
+import { Skeleton } from "../../components/skeleton.tsx";
+import { Time } from "../../components/time.tsx";
+import { useTitle } from "../../components/title.ts";
+import { useNow } from "../../components/use-now.ts";
 import { useQuery } from "../../components/use-query.ts";
+import { words } from "../../words/words.ts";
 import { AccountScope } from "../account-scope.tsx";
 import { KIND_LABELS, queryOf, usdText } from "../credits/amounts.ts";
+import { mediaOf, StoredMedia } from "../files/stored-media.tsx";
+import { waited } from "../format.ts";
+import { titleOf } from "../playground/form.ts";
+import { Progress } from "../playground/progress.tsx";
+import { RequestCode } from "../playground/request-code.tsx";
 import { CancelButton } from "./cancel-button.tsx";
 import { Copy } from "./copy.tsx";
 import { DeleteButton } from "./delete-button.tsx";
 import { isListening, useEvents } from "./event-stream.ts";
-import { bytesText, Files, UseAsInput } from "./files.tsx";
-import { titleOf } from "./form.ts";
-import { StatusBadge } from "./generation-progress.tsx";
+import { bytesText } from "./files.tsx";
+import { ResultFiles } from "./result-files.tsx";
+import { StatusBadge } from "./status-badge.tsx";
 import { Waterfall } from "./waterfall.tsx";
+
+type Of = { of: GenerationDetail };
 
 const Part = ({ id, title, children }: { id: string; title: string; children: ComponentChildren }): VNode => (
   <section class="card" aria-labelledby={id}>
@@ -23,7 +37,8 @@ const Part = ({ id, title, children }: { id: string; title: string; children: Co
   </section>
 );
 
-const Facts = ({ facts }: { facts: readonly (readonly [string, ComponentChildren])[] }): VNode => (
+type Fact = readonly [name: string, value: ComponentChildren];
+const Facts = ({ facts }: { facts: readonly Fact[] }): VNode => (
   <dl class="facts">
     {facts.map(([name, value]) => (
       <div key={name}>
@@ -34,26 +49,23 @@ const Facts = ({ facts }: { facts: readonly (readonly [string, ComponentChildren
   </dl>
 );
 
-const Money = ({ of }: { of: GenerationDetail }): VNode => {
+const Money = ({ of }: Of): VNode => {
   const { heldCredits, chargedCredits, releasedCredits } = of.money;
-  const isOver = of.completedAtMs !== null;
+  const { generation } = words;
   return (
-    <Part id="money" title="Money">
+    <Part id="cost" title={generation.cost}>
       <p class="money-line">
-        {usdText(heldCredits)} held
-        {isOver
-          ? ` → ${usdText(chargedCredits)} charged, ${usdText(releasedCredits)} released`
-          : " until the generation has ended"}
+        {of.completedAtMs === null
+          ? generation.heldNow(usdText(heldCredits))
+          : generation.settled(usdText(heldCredits), usdText(chargedCredits), usdText(releasedCredits))}
       </p>
       <details>
-        <summary>
-          {of.entries.length} {of.entries.length === 1 ? "transfer" : "transfers"} in the ledger
-        </summary>
+        <summary>{generation.transfers(of.entries.length)}</summary>
         <ul>
           {of.entries.map(({ kind, credits, from, to, attemptN, atMs }) => (
             <li key={`${kind} ${atMs}`}>
-              {KIND_LABELS[kind]} {usdText(credits)}, from {from} to {to}
-              {attemptN === null ? "" : `, for attempt ${attemptN}`}, {timeText(atMs)}
+              {generation.transfer(KIND_LABELS[kind], usdText(credits), from, to)}
+              {attemptN === null ? "" : generation.forAttempt(attemptN)}, {timeText(atMs)}
             </li>
           ))}
         </ul>
@@ -62,39 +74,158 @@ const Money = ({ of }: { of: GenerationDetail }): VNode => {
   );
 };
 
-const FileFacts = ({ of }: { of: GenerationDetail }): VNode | null =>
-  of.status !== "succeeded" ? null : (
-    <Part id="files" title={of.files.length === 1 ? "File" : "Files"}>
-      <Files of={of} />
-      <Facts
-        facts={[
-          ...(of.width === null ? [] : [["Dimensions", `${of.width} × ${of.height}`] as const]),
-          ...(of.durationMs === null ? [] : [["Length", `${(of.durationMs / 1000).toFixed(2)} s`] as const]),
-          ...(of.hasAudio === null ? [] : [["Sound", of.hasAudio ? "yes" : "no"] as const]),
-          ...(of.filesExpireAtMs === null || of.areFilesGone ? [] : [["Available until", timeText(of.filesExpireAtMs)] as const]),
-        ]}
-      />
-      <ul class="file-list">
-        {of.files.map((file) => (
-          <li key={file.n}>
-            <a href={file.url} download>
-              File {file.n}
-            </a>{" "}
-            {file.mime}, {bytesText(file.bytes)} <UseAsInput of={of} file={file} />
-            <span class="hash">
-              SHA-256 <code>{file.sha256}</code> <Copy text={file.sha256} says="Copy" of={`the hash of file ${file.n}`} />
-            </span>
-          </li>
-        ))}
-      </ul>
+const Hash = ({ file }: { file: GenerationDetail["files"][number] }): VNode => (
+  <li>
+    <a href={file.url} download>
+      {words.generation.file(file.n)}
+    </a>{" "}
+    {file.mime}, {bytesText(file.bytes)}
+    <span class="hash">
+      SHA-256 <code>{file.sha256}</code>{" "}
+      <Copy text={file.sha256} says={words.actions.copy} of={words.generation.hashOf(file.n)} />
+    </span>
+  </li>
+);
+
+const Result = ({ of }: Of): VNode => {
+  const { generation } = words;
+  const { width, height, durationMs, hasAudio, filesExpireAtMs } = of;
+  return (
+    <Part id="result" title={generation.result}>
+      <ResultFiles of={of} />
+      <details>
+        <summary>{words.generations.files(of.files.length)}</summary>
+        <Facts
+          facts={[
+            ...(width === null ? [] : [[generation.dimensions, `${width} × ${height}`] as const]),
+            ...(durationMs === null ? [] : [[generation.length, `${(durationMs / 1000).toFixed(2)} s`] as const]),
+            ...(hasAudio === null ? [] : [[generation.sound, hasAudio ? generation.hasSound : generation.noSound] as const]),
+            ...(filesExpireAtMs === null || of.areFilesGone ? [] : [[generation.until, timeText(filesExpireAtMs)] as const]),
+          ]}
+        />
+        <ul class="file-list">
+          {of.files.map((file) => (
+            <Hash key={file.n} file={file} />
+          ))}
+        </ul>
+      </details>
     </Part>
   );
+};
 
-const shownValue = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+/** Characters from which a text is folded. */
+const LONG = 600;
+const Text = ({ text }: { text: string }): VNode => {
+  const [isWhole, setWhole] = useState(text.length <= LONG);
+  if (isWhole) return <>{text}</>;
+  return (
+    <>
+      {text.slice(0, LONG)}…{" "}
+      <button type="button" class="button is-small" onClick={() => setWhole(true)}>
+        {words.generation.showAll}
+      </button>
+    </>
+  );
+};
+
+const kindOfField = (name: string): MediaKind | undefined =>
+  (["image", "video", "audio"] as const).find((kind) => name.includes(`${kind}_url`)) ??
+  (name === "mask_url" ? "image" : undefined);
+
+/** A value of the input; stored files are shown. */
+const Value = ({ name, value }: { name: string; value: Json }): VNode => {
+  const kind = kindOfField(name);
+  const links = kind === undefined ? [] : (Array.isArray(value) ? value : [value]).filter((one) => typeof one === "string");
+  if (kind === undefined || links.length === 0) return <Text text={typeof value === "string" ? value : JSON.stringify(value)} />;
+  return (
+    <ul class="input-media">
+      {links.map((link) => {
+        const media = mediaOf(link, kind);
+        return (
+          <li key={link}>
+            {media && (
+              <div class="tile-picture">
+                <StoredMedia of={media} name={link} />
+              </div>
+            )}
+            <span>{link}</span>
+          </li>
+        );
+      })}
+    </ul>
+  );
+};
+
+const Input = ({ of }: Of): VNode => (
+  <Part id="input" title={words.generation.input}>
+    {of.erasedAtMs !== null && <p>{words.generation.erased(timeText(of.erasedAtMs))}</p>}
+    <Facts
+      facts={Object.entries(of.input).map(([name, value]) => [titleOf(name), <Value key={name} name={name} value={value} />])}
+    />
+    {of.erasedAtMs === null && <RequestCode request={{ model: of.model, input: of.input }} title={words.generation.reproduce} />}
+  </Part>
+);
+
+const Details = ({ of }: Of): VNode => {
+  const { generation } = words;
+  const facts: Fact[] = [
+    [
+      generation.id,
+      <>
+        <code>{of.id}</code> <Copy text={of.id} says={words.actions.copy} of={generation.theId} />
+      </>,
+    ],
+    ...(of.accountId === null ? [] : [[generation.account, <code key="account">{of.accountId}</code>] as const]),
+    [
+      generation.key,
+      <a key="of-key" href={`/console/generations${queryOf({ key: of.keyId, account: of.accountId })}`}>
+        {of.keyName}
+      </a>,
+    ],
+    [generation.created, timeText(of.createdAtMs)],
+    [generation.ended, of.completedAtMs === null ? generation.notYet : timeText(of.completedAtMs)],
+    ...(of.completedAtMs === null ? [] : [[generation.took, waited(of.completedAtMs - of.createdAtMs)] as const]),
+    [generation.request, <code key="request">{of.requestId}</code>],
+    ...(of.endUser === null ? [] : [[generation.endUser, of.endUser] as const]),
+    ...Object.entries(of.metadata ?? {}).map(([name, value]): Fact => [generation.metadata(name), value]),
+    ...(of.idempotencyKey === null ? [] : [["Idempotency-Key", <code key="key">{of.idempotencyKey}</code>] as const]),
+  ];
+  return (
+    <Part id="details" title={generation.details}>
+      <Facts facts={facts} />
+    </Part>
+  );
+};
+
+const Head = ({ of, again }: Of & { again: () => void }): VNode => (
+  <div class="page-head">
+    <p role="status">
+      <StatusBadge status={of.status} /> {of.model} · <Time atMs={of.createdAtMs} />{" "}
+      {of.cancelRequestedAtMs !== null && of.completedAtMs === null && words.generation.cancelling}
+    </p>
+    <div class="actions">
+      {of.completedAtMs === null && of.cancelRequestedAtMs === null && <CancelButton id={of.id} onCancelled={again} />}
+      {of.erasedAtMs === null && (
+        <a class="button is-main" href={`/console/playground?from=${of.id}`}>
+          <Icon of={RotateCcw} />
+          {words.generation.again}
+        </a>
+      )}
+      {of.completedAtMs !== null && <DeleteButton of={of} onDeleted={again} />}
+      {of.inspectorUrl !== null && (
+        <a class="button" href={of.inspectorUrl}>
+          {words.generation.inspector}
+        </a>
+      )}
+    </div>
+  </div>
+);
 
 export const GenerationPage = ({ id }: { id: string }): VNode => {
   const path = `/console/api/generations/${encodeURIComponent(id)}`;
   const { value: of, fault, again } = useQuery<GenerationDetail>(isListening.value ? path : null);
+  const isOpen = of?.completedAtMs === null;
+  const { value: known } = useQuery<ModelsDto>(isOpen ? "/console/api/models" : null);
   // The response names the account only to users who may subscribe to its events.
   useEvents(of?.accountId, {
     generation: (news) => {
@@ -102,78 +233,33 @@ export const GenerationPage = ({ id }: { id: string }): VNode => {
     },
     again,
   });
-  const nowMs = useMemo(() => Date.now(), [of]);
+  useTitle(of?.prompt?.trim().slice(0, 120) || of?.model);
+  const nowMs = useNow(isOpen);
   if (fault !== null && !of)
     return (
       <p class="fault" role="alert">
         {fault}
       </p>
     );
-  if (!of) return <p aria-busy="true">Loading the generation…</p>;
+  if (!of) return <Skeleton lines={10} label={words.generation.loading} />;
+  const expectedS = known?.models.find(({ id: model }) => model === of.model)?.expectedS ?? null;
   return (
     <div class="generation" data-id={of.id} data-status={of.status}>
       <AccountScope account={of.accountId} />
-      <div class="page-head">
-        <p role="status">
-          <StatusBadge status={of.status} /> {of.model}{" "}
-          {of.cancelRequestedAtMs === null ? of.message : "Being cancelled; the provider may still deliver."}
-        </p>
-        <div class="actions">
-          {of.completedAtMs === null && of.cancelRequestedAtMs === null && (
-            <CancelButton id={of.id} onCancelled={() => again()} />
-          )}
-          {of.erasedAtMs === null && (
-            <a class="button" href={`/console/playground?from=${of.id}`}>
-              Use again
-            </a>
-          )}
-          {of.completedAtMs !== null && <DeleteButton of={of} onDeleted={() => again()} />}
-          {of.inspectorUrl !== null && (
-            <a class="button" href={of.inspectorUrl}>
-              Open in the inspector
-            </a>
-          )}
-        </div>
-      </div>
+      <Head of={of} again={again} />
+      {isOpen && <Progress of={of} expectedS={expectedS} submittedAtMs={of.createdAtMs} />}
       {of.error && (
         <p class="notice is-bad">
           {of.error.message} <code>{of.error.code}</code>
         </p>
       )}
-      <FileFacts of={of} />
-      <Part id="attempts" title="Attempts">
+      {of.status === "succeeded" && <Result of={of} />}
+      <Input of={of} />
+      <Money of={of} />
+      <Part id="attempts" title={words.generation.attempts}>
         <Waterfall of={of} nowMs={nowMs} />
       </Part>
-      <Money of={of} />
-      <Part id="input" title="Input">
-        {of.erasedAtMs !== null && <p>Erased {timeText(of.erasedAtMs)}.</p>}
-        <Facts facts={Object.entries(of.input).map(([name, value]) => [titleOf(name), shownValue(value)] as const)} />
-      </Part>
-      <Part id="about" title="About">
-        <Facts
-          facts={[
-            [
-              "Id",
-              <>
-                <code>{of.id}</code> <Copy text={of.id} says="Copy" of="the id" />
-              </>,
-            ],
-            ...(of.accountId === null ? [] : [["Account", <code key="account">{of.accountId}</code>] as const]),
-            [
-              "Key",
-              <a key="of-key" href={`/console/generations${queryOf({ key: of.keyId, account: of.accountId })}`}>
-                {of.keyName}
-              </a>,
-            ],
-            ["Created", timeText(of.createdAtMs)],
-            ["Ended", of.completedAtMs === null ? "not yet" : timeText(of.completedAtMs)],
-            ["Request", <code key="request">{of.requestId}</code>],
-            ...(of.endUser === null ? [] : [["End user", of.endUser] as const]),
-            ...Object.entries(of.metadata ?? {}).map(([name, value]) => [`Metadata ${name}`, value] as const),
-            ...(of.idempotencyKey === null ? [] : [["Idempotency-Key", <code key="key">{of.idempotencyKey}</code>] as const]),
-          ]}
-        />
-      </Part>
+      <Details of={of} />
     </div>
   );
 };

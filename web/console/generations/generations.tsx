@@ -1,177 +1,145 @@
 // Generations page: gallery or list, filtered by the URL and updated by events.
-
+import { AudioLines, Clapperboard, Image, Images } from "lucide";
 import type { VNode } from "preact";
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import type {
-  GenerationDetail,
-  GenerationDto,
-  ModelsDto,
-  GenerationsPage as Page,
-} from "../../../src/console/generations-dto.ts";
-import { call, errorText } from "../../components/api.ts";
-import { timeText } from "../../components/format.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { GenerationDto, ModelsDto } from "../../../src/console/generations-dto.ts";
+import { EmptyState } from "../../components/empty-state.tsx";
+import { Icon } from "../../components/icon.tsx";
+import { Skeleton } from "../../components/skeleton.tsx";
+import { Time } from "../../components/time.tsx";
 import { useQuery } from "../../components/use-query.ts";
+import { words } from "../../words/words.ts";
 import { usdText } from "../credits/amounts.ts";
-import { isListening, useEvents } from "./event-stream.ts";
+import { BulkActions } from "./bulk-actions.tsx";
 import { FilePreview } from "./files.tsx";
-import { FilterBar, type Filters, queryOf, useFilters } from "./filters.tsx";
-import { StatusBadge } from "./generation-progress.tsx";
-import { type Rows, withPage, withPending, withRead, withUpdates } from "./live-rows.ts";
+import { FilterBar, isFiltered, useFilters } from "./filters.tsx";
+import { StatusBadge } from "./status-badge.tsx";
+import { useRows } from "./use-rows.ts";
 
-/** Events within this period are handled by one read. */
-const REST_MS = 300;
-const NO_ROWS: Rows = { shown: [], held: [] };
+type Choice = { isChosen: (id: string) => boolean; choose: (id: string, isOn: boolean) => void };
 
 const costOf = ({ status, costCredits, reservedCredits }: GenerationDto): string =>
-  status === "queued" || status === "running" ? `${usdText(reservedCredits)} held` : usdText(costCredits ?? 0);
+  status === "queued" || status === "running" ? words.generations.held(usdText(reservedCredits)) : usdText(costCredits ?? 0);
 
-const titleOf = ({ prompt, model }: GenerationDto): string => prompt || model;
+/** A prompt of blanks has no text to click. */
+const titleOf = ({ prompt, model }: GenerationDto): string => prompt?.trim() || model;
 
-const Tile = ({ of }: { of: GenerationDto }): VNode => {
+const ICONS = { image: Image, video: Clapperboard, audio: AudioLines };
+
+const Choose = ({ of, isChosen, choose }: { of: GenerationDto } & Choice): VNode => (
+  <input
+    type="checkbox"
+    class="choose-row"
+    aria-label={words.generations.choose(titleOf(of))}
+    checked={isChosen(of.id)}
+    onChange={({ currentTarget }) => choose(of.id, currentTarget.checked)}
+  />
+);
+
+/** Only pictures are loaded by the gallery; a clip or sound is loaded on its own page. */
+const Picture = ({ of }: { of: GenerationDto }): VNode => {
   const [file] = of.files;
-  return (
-    <li class="tile card" data-id={of.id} data-status={of.status}>
+  if (file?.thumbUrl) return <FilePreview of={of} file={file} small />;
+  if (file && of.kind === "video") return <video preload="metadata" muted playsInline src={file.url} aria-label={titleOf(of)} />;
+  if (of.areFilesGone) return <span class="muted">{words.generations.filesDeleted}</span>;
+  return <Icon of={ICONS[of.kind ?? "image"]} size={32} />;
+};
+
+const Tile = ({ of, ...choice }: { of: GenerationDto } & Choice): VNode => (
+  <li class="tile" data-id={of.id} data-status={of.status}>
+    <Choose of={of} {...choice} />
+    <a class="tile-link" href={`/console/generations/${of.id}`}>
       <div class="tile-picture">
-        {file ? (
-          <FilePreview of={of} file={file} small />
-        ) : (
-          <span class="muted">{of.areFilesGone ? "Files deleted" : of.kind}</span>
-        )}
+        <Picture of={of} />
       </div>
-      <h2>
+      <h2>{titleOf(of)}</h2>
+    </a>
+    <p class="tile-facts">
+      <StatusBadge status={of.status} />
+      {of.files.length > 1 && <span class="badge">{words.generations.files(of.files.length)}</span>}
+      <span>{costOf(of)}</span>
+    </p>
+    <p class="tile-facts muted">
+      <span class="tile-model">{of.model}</span>
+      <Time atMs={of.createdAtMs} />
+    </p>
+  </li>
+);
+
+const sizeOf = ({ width, height, durationMs }: GenerationDto): string =>
+  [width === null ? "" : `${width} × ${height}`, durationMs === null ? "" : `${(durationMs / 1000).toFixed(1)} s`]
+    .filter(Boolean)
+    .join(", ");
+
+const Row = ({ of, ...choice }: { of: GenerationDto } & Choice): VNode => {
+  const { columns } = words.generations;
+  return (
+    <tr data-id={of.id} data-status={of.status}>
+      <td>
+        <Choose of={of} {...choice} />
+      </td>
+      <td data-head={columns.generation} class="prompt">
         <a href={`/console/generations/${of.id}`}>{titleOf(of)}</a>
-      </h2>
-      <p>
-        <StatusBadge status={of.status} /> {of.files.length > 1 && <span class="badge">{of.files.length} files</span>}
-      </p>
-      <p class="muted">
-        {of.model}, {costOf(of)}, {timeText(of.createdAtMs)}, key <span class="of-key">{of.keyName}</span>
-      </p>
-    </li>
+      </td>
+      <td data-head={columns.status}>
+        <StatusBadge status={of.status} />
+      </td>
+      <td data-head={columns.model}>{of.model}</td>
+      <td data-head={columns.size} class="size">
+        {sizeOf(of)}
+      </td>
+      <td data-head={columns.cost} class="number">
+        {costOf(of)}
+      </td>
+      <td data-head={columns.key} class="of-key">
+        {of.keyName}
+      </td>
+      <td data-head={columns.created}>
+        <Time atMs={of.createdAtMs} />
+      </td>
+    </tr>
   );
 };
 
-const List = ({ rows }: { rows: readonly GenerationDto[] }): VNode => (
+const List = ({ rows, ...choice }: { rows: readonly GenerationDto[] } & Choice): VNode => (
   <div class="cards">
-    <table>
+    <table class="generation-list">
       <thead>
         <tr>
-          {["Generation", "Status", "Model", "Size", "Cost", "Key", "Created"].map((head) => (
-            <th key={head} scope="col">
-              {head}
+          {Object.entries(words.generations.columns).map(([name, head]) => (
+            <th key={name} scope="col" class={name === "cost" ? "number" : undefined}>
+              {name === "choose" ? <span class="unseen">{head}</span> : head}
             </th>
           ))}
         </tr>
       </thead>
       <tbody>
         {rows.map((of) => (
-          <tr key={of.id} data-id={of.id} data-status={of.status}>
-            <td data-head="Generation" class="prompt">
-              <a href={`/console/generations/${of.id}`}>{titleOf(of)}</a>
-            </td>
-            <td data-head="Status">
-              <StatusBadge status={of.status} />
-            </td>
-            <td data-head="Model">{of.model}</td>
-            <td data-head="Size">
-              {of.width !== null && `${of.width} × ${of.height}`}
-              {of.durationMs !== null && ` ${(of.durationMs / 1000).toFixed(1)} s`}
-            </td>
-            <td data-head="Cost">{costOf(of)}</td>
-            <td data-head="Key" class="of-key">
-              {of.keyName}
-            </td>
-            <td data-head="Created">{timeText(of.createdAtMs)}</td>
-          </tr>
+          <Row key={of.id} of={of} {...choice} />
         ))}
       </tbody>
     </table>
   </div>
 );
 
-/** Rows for the filters, and their updates. `isHeld` is true while the user points at a row. */
-const useRows = (filters: Filters, isHeld: () => boolean) => {
-  const [rows, setRows] = useState<Rows>(NO_ROWS);
-  const [next, setNext] = useState<string | null>(null);
-  const [looked, setLooked] = useState(0);
-  const [fault, setFault] = useState<string | null>(null);
-  const [isBusy, setBusy] = useState(true);
-  const requested = queryOf(filters, null);
-  const newest = useRef(0);
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+const Nothing = ({ isLimited }: { isLimited: boolean }): VNode =>
+  isLimited ? (
+    <p class="empty">{words.generations.noMatch}</p>
+  ) : (
+    <EmptyState icon={Images} title={words.generations.none} about={words.generations.noneAbout}>
+      <a class="button is-main" href="/console/playground">
+        {words.generations.toPlayground}
+      </a>
+    </EmptyState>
+  );
 
-  const read = useCallback(async () => {
-    newest.current += 1;
-    const mine = newest.current;
-    setBusy(true);
-    setRows(NO_ROWS);
-    try {
-      const page = await call<Page>("GET", `/console/api/generations${requested}`);
-      if (mine !== newest.current) return;
-      setRows({ shown: page.generations, held: [] });
-      setNext(page.next);
-      setLooked(page.looked);
-      setFault(null);
-    } catch (thrown) {
-      if (mine !== newest.current) return;
-      setFault(errorText(thrown));
-    }
-    setBusy(false);
-  }, [requested]);
-  const isReported = isListening.value;
-  useEffect(() => {
-    if (!isReported) return;
-    void read();
-    return () => {
-      newest.current += 1;
-      clearTimeout(timer.current);
-      timer.current = undefined;
-    };
-  }, [read, isReported]);
-
-  const loadMore = async () => {
-    const mine = newest.current;
-    setBusy(true);
-    try {
-      const page = await call<Page>("GET", `/console/api/generations${queryOf(filters, next)}`);
-      if (mine !== newest.current) return;
-      setRows((all) => ({ ...all, shown: [...all.shown, ...page.generations] }));
-      setNext(page.next);
-      setLooked((before) => before + page.looked);
-    } catch (thrown) {
-      setFault(errorText(thrown));
-    }
-    setBusy(false);
+const useChoice = (shown: readonly GenerationDto[]) => {
+  const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
+  const choice: Choice = {
+    isChosen: (id) => ids.has(id),
+    choose: (id, isOn) => setIds((all) => new Set(isOn ? [...all, id] : [...all].filter((one) => one !== id))),
   };
-  /** Reloads the newest page shortly after the first of several events. */
-  const readNewest = () => {
-    const mine = newest.current;
-    timer.current ??= setTimeout(() => {
-      timer.current = undefined;
-      call<Page>("GET", `/console/api/generations${requested}`).then(
-        (page) => {
-          if (mine === newest.current) setRows((all) => withPage(all, page.generations, isHeld()));
-        },
-        () => undefined,
-      );
-    }, REST_MS);
-  };
-  const shown = useRef(rows);
-  shown.current = rows;
-  useEvents(filters.account || null, {
-    generation: (news) => {
-      const isKnown = [...shown.current.shown, ...shown.current.held].some(({ id }) => id === news.id);
-      setRows((all) => withUpdates(all, news));
-      if (!isKnown) readNewest();
-      else if (news.completedAtMs !== null)
-        call<GenerationDetail>("GET", `/console/api/generations/${news.id}`).then(
-          (one) => setRows((all) => withRead(all, one)),
-          () => undefined,
-        );
-    },
-    again: readNewest,
-  });
-  return { rows, next, looked, fault, isBusy, loadMore, showHeld: () => setRows(withPending) };
+  return { choice, chosen: shown.filter(({ id }) => ids.has(id)), clear: () => setIds(new Set()) };
 };
 
 export const GenerationsPage = (): VNode => {
@@ -180,9 +148,12 @@ export const GenerationsPage = (): VNode => {
   const area = useRef<HTMLDivElement>(null);
   // Rows do not move while the user points at one or has focused one.
   const isHeld = () => area.current?.matches(":hover, :focus-within") === true;
-  const { rows, next, looked, fault, isBusy, loadMore, showHeld } = useRows(filters, isHeld);
-  const isFiltered = (["status", "kind", "model", "from", "to", "key"] as const).some((name) => filters[name] !== "");
-  const isEmpty = rows.shown.length === 0 && !isBusy && fault === null;
+  const { rows, next, looked, fault, isBusy, loadMore, showHeld, remove } = useRows(filters, isHeld);
+  const { choice, chosen, clear } = useChoice(rows.shown);
+  const isLimited = isFiltered(filters);
+  const { generations } = words;
+  // A choice belongs to the rows that were shown.
+  useEffect(clear, [filters.q, filters.status, filters.kind, filters.model, filters.key, filters.from, filters.to]);
   return (
     <div class="generations">
       <FilterBar filters={filters} set={set} models={known?.models ?? []} />
@@ -191,43 +162,43 @@ export const GenerationsPage = (): VNode => {
           {fault}
         </p>
       )}
-      <div role="status">
+      <div class="list-state" role="status">
+        {rows.shown.length > 0 && <span>{generations.shown(rows.shown.length, next !== null)}</span>}
+        {isLimited && next !== null && <span>{generations.searched(looked)}</span>}
         {rows.held.length > 0 && (
           <button type="button" class="held" onClick={showHeld}>
-            Show {rows.held.length} new
+            {generations.showNew(rows.held.length)}
           </button>
         )}
       </div>
-      <div ref={area} aria-busy={isBusy}>
-        {filters.view === "list" && rows.shown.length > 0 && <List rows={rows.shown} />}
+      <div ref={area} aria-busy={isBusy && rows.shown.length > 0}>
+        {filters.view === "list" && rows.shown.length > 0 && <List rows={rows.shown} {...choice} />}
         {filters.view !== "list" && rows.shown.length > 0 && (
           <ul class="gallery">
             {rows.shown.map((of) => (
-              <Tile key={of.id} of={of} />
+              <Tile key={of.id} of={of} {...choice} />
             ))}
           </ul>
         )}
       </div>
-      {isEmpty && next === null && (
-        <p class="empty">
-          {isFiltered ? (
-            "No generation matches these filters."
-          ) : (
-            <>
-              No generations yet. <a href="/console/playground">Create one in the playground</a>, or submit one with an{" "}
-              <a href="/console/keys">API key</a>.
-            </>
-          )}
-        </p>
-      )}
-      {isBusy && rows.shown.length === 0 && <p>Loading the generations…</p>}
+      {rows.shown.length === 0 && !isBusy && fault === null && next === null && <Nothing isLimited={isLimited} />}
+      {isBusy && rows.shown.length === 0 && <Skeleton lines={8} label={generations.loading} />}
       {next !== null && (
         <p class="actions">
           <button type="button" disabled={isBusy} onClick={() => void loadMore()}>
-            {isFiltered ? "Search further" : "Show more"}
+            {isLimited ? generations.searchFurther : generations.showMore}
           </button>
-          {isFiltered && <span class="muted">Searched {looked.toLocaleString("en-US")} so far.</span>}
         </p>
+      )}
+      {chosen.length > 0 && (
+        <BulkActions
+          chosen={chosen}
+          clear={clear}
+          onDeleted={(ids) => {
+            clear();
+            remove(ids);
+          }}
+        />
       )}
     </div>
   );

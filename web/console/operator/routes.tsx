@@ -1,15 +1,16 @@
 // `/console/operator/routes`: routes with state, outcomes, latency and margin.
 //
 // Operators enable, disable and try routes here.
+import { MoreHorizontal } from "lucide";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { RouteLine, RoutesPage } from "../../../src/console/operator-dto.ts";
+import { Menu } from "../../components/menu.tsx";
 import { useQuery } from "../../components/use-query.ts";
 import { LabelledField, TextField } from "./dialog.tsx";
 import { percent, relativeAge, span } from "./format.ts";
 import { API, Awaited, mayChange } from "./page.tsx";
 import { type RouteAction, RouteDialog } from "./route-dialogs.tsx";
-import { LatencySparkline, MarginBar } from "./sparklines.tsx";
 import { type Column, SortedTable } from "./table.tsx";
 
 const STATES = ["up", "down", "off", "ended", "no key"] as const;
@@ -43,50 +44,41 @@ const marginText = ({ margin }: RouteLine): string => {
 const priceText = ({ price: { leastUsd, mostUsd, unit } }: RouteLine): string =>
   leastUsd === mostUsd ? `$${leastUsd} per ${unit}` : `$${leastUsd} to $${mostUsd} per ${unit}`;
 
-const latencyText = ({ latency }: RouteLine): string =>
-  latency === null ? "none yet" : `${span(latency.p50Ms)} / ${span(latency.p90Ms)} / ${span(latency.p99Ms)}`;
+/** Shown on hover: the table has the median only. */
+const latencyText = ({ latency, expectedMs, isMeasured }: RouteLine): string => {
+  const expected = `expected ${span(expectedMs)}, ${isMeasured ? "measured" : "from the catalogue"}`;
+  if (latency === null) return `no deliveries yet; ${expected}`;
+  return `p50 ${span(latency.p50Ms)}, p90 ${span(latency.p90Ms)}, p99 ${span(latency.p99Ms)}; ${expected}`;
+};
 
-const columnsOf = (routes: readonly RouteLine[], act: (action: RouteAction) => void): readonly Column<RouteLine>[] => {
-  const longestMs = Math.max(1, ...routes.map(({ latency }) => latency?.p99Ms ?? 0));
+const outcomesText = ({ outcomes: { delivered, failed, refused } }: RouteLine): string =>
+  delivered + failed + refused === 0
+    ? "no attempts"
+    : `${delivered} delivered, ${failed} failed${refused === 0 ? "" : `, ${refused} refused`}`;
+
+/** `z-image-turbo/fal` → `z-image-turbo` */
+const modelOf = ({ id }: RouteLine): string => id.split("/")[0] ?? id;
+
+const columnsOf = (act: (action: RouteAction) => void): readonly Column<RouteLine>[] => {
   const columns: Column<RouteLine>[] = [
     {
       says: "Route",
       by: ({ id }) => id,
-      cell: ({ id, endpoint }) => (
-        <>
-          <strong>{id}</strong>
-          <span class="muted">{endpoint}</span>
-        </>
-      ),
+      cell: ({ id, endpoint }) => <span title={endpoint}>{id}</span>,
     },
     { says: "State", by: ({ state }) => STATES.indexOf(state), cell: (row) => <State of={row} /> },
     {
       says: "Success",
       by: (row) => row.successPercent,
       isNumber: true,
-      cell: ({ successPercent, outcomes: { delivered, failed, refused } }) => (
-        <>
-          {percent(successPercent)}
-          <span class="muted">
-            {delivered + failed + refused === 0
-              ? "no attempts"
-              : `${delivered} delivered, ${failed} failed${refused === 0 ? "" : `, ${refused} refused`}`}
-          </span>
-        </>
-      ),
+      cell: (row) => <span title={outcomesText(row)}>{percent(row.successPercent)}</span>,
     },
     {
-      says: "Latency p50 / p90 / p99",
-      by: ({ latency }) => latency?.p90Ms ?? null,
+      says: "Latency",
+      by: ({ latency }) => latency?.p50Ms ?? null,
       isNumber: true,
       cell: (row) => (
-        <>
-          {latencyText(row)}
-          {row.latency && <LatencySparkline {...row.latency} longestMs={longestMs} />}
-          <span class="muted">
-            expected {span(row.expectedMs)}, {row.isMeasured ? "measured" : "from the catalogue"}
-          </span>
-        </>
+        <span title={latencyText(row)}>{row.latency === null ? `~${span(row.expectedMs)}` : span(row.latency.p50Ms)}</span>
       ),
     },
     { says: "Price", by: ({ price }) => Number(price.leastUsd), isNumber: true, cell: priceText },
@@ -95,10 +87,7 @@ const columnsOf = (routes: readonly RouteLine[], act: (action: RouteAction) => v
       by: ({ margin }) => margin?.leastPercent ?? null,
       isNumber: true,
       cell: (row) => (
-        <>
-          {marginText(row)}
-          {row.margin && <MarginBar {...row.margin} />}
-        </>
+        <span class={row.margin !== null && row.margin.leastPercent < 0 ? "bad" : undefined}>{marginText(row)}</span>
       ),
     },
     {
@@ -112,19 +101,14 @@ const columnsOf = (routes: readonly RouteLine[], act: (action: RouteAction) => v
     columns.push({
       says: "Actions",
       cell: (row) => (
-        <span class="actions">
-          <button type="button" class="button" aria-label={`Test ${row.id}`} onClick={() => act({ kind: "test", of: row })}>
+        <Menu label={`Actions of ${row.id}`} icon={MoreHorizontal}>
+          <button type="button" class="menu-item" data-closes onClick={() => act({ kind: "test", of: row })}>
             Test
           </button>
-          <button
-            type="button"
-            class="button"
-            aria-label={`Switch ${row.state === "off" ? "on" : "off"} ${row.id}`}
-            onClick={() => act({ kind: "switch", of: row })}
-          >
+          <button type="button" class="menu-item" data-closes onClick={() => act({ kind: "switch", of: row })}>
             Switch {row.state === "off" ? "on" : "off"}
           </button>
-        </span>
+        </Menu>
       ),
     });
   return columns;
@@ -167,15 +151,16 @@ export const RoutesView = (): VNode => {
               </LabelledField>
             </form>
             <p class="muted">
-              Success covers the last {attempts.toLocaleString("en-US")} attempts of all routes together. Latency covers the last{" "}
-              {deliveries} deliveries of each route. A refused input does not count as a failure of the route.
+              Point at a value for its details. Success covers the last {attempts.toLocaleString("en-US")} attempts of all routes
+              together. Latency covers the last {deliveries} deliveries of each route. A refused input does not count as a failure
+              of the route.
               {isShared ? " Max running is the share of the node that serves this page." : ""}
             </p>
             <p class="said" role="status">
               {shown.length === 0 ? "No route matches." : `${shown.length} routes: ${countText(shown)}.`} {message}
             </p>
             {shown.length > 0 && (
-              <SortedTable caption="Routes" columns={columnsOf(routes, act)} rows={shown} keyOf={({ id }) => id} />
+              <SortedTable caption="Routes" columns={columnsOf(act)} rows={shown} keyOf={({ id }) => id} groupOf={modelOf} />
             )}
             {action !== null && (
               <RouteDialog

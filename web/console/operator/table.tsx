@@ -15,6 +15,8 @@ type Props<Row> = {
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
+  /** Rows of one group are adjacent and have a common heading, unless the table is sorted by a column. */
+  groupOf?: (row: Row) => string;
 };
 type Order = { says: string; isDown: boolean };
 
@@ -29,7 +31,15 @@ const sortWord = (order: Order | null, says: string) => {
   return order.isDown ? ("descending" as const) : ("ascending" as const);
 };
 
-export const SortedTable = <Row,>({ caption, columns, rows, keyOf }: Props<Row>): VNode => {
+const GroupRow = ({ name, span }: { name: string; span: number }): VNode => (
+  <tr class="group">
+    <th scope="rowgroup" colSpan={span}>
+      {name}
+    </th>
+  </tr>
+);
+
+export const SortedTable = <Row,>({ caption, columns, rows, keyOf, groupOf }: Props<Row>): VNode => {
   const [order, setOrder] = useState<Order | null>(null);
   const by = columns.find(({ says }) => says === order?.says)?.by;
   const shown = order && by ? rows.toSorted((a, b) => compared(by(a), by(b), order.isDown)) : rows;
@@ -56,15 +66,21 @@ export const SortedTable = <Row,>({ caption, columns, rows, keyOf }: Props<Row>)
         </tr>
       </thead>
       <tbody>
-        {shown.map((row) => (
-          <tr key={keyOf(row)} data-row={keyOf(row)}>
-            {columns.map(({ says, cell, isNumber }) => (
-              <td key={says} data-says={says} class={isNumber ? "number" : undefined}>
-                <div>{cell(row)}</div>
-              </td>
-            ))}
-          </tr>
-        ))}
+        {shown.flatMap((row, at) => {
+          const group = order === null ? groupOf?.(row) : undefined;
+          const before = shown[at - 1];
+          const isFirst = group !== undefined && (before === undefined || groupOf?.(before) !== group);
+          return [
+            ...(isFirst ? [<GroupRow key={`group ${group}`} name={group} span={columns.length} />] : []),
+            <tr key={keyOf(row)} data-row={keyOf(row)}>
+              {columns.map(({ says, cell, isNumber }) => (
+                <td key={says} data-says={says} class={isNumber ? "number" : undefined}>
+                  <div>{cell(row)}</div>
+                </td>
+              ))}
+            </tr>,
+          ];
+        })}
       </tbody>
     </table>
   );

@@ -29,3 +29,9 @@ declare module "*.js.gz" {
   // biome-ignore lint/style/noDefaultExport: a file imported as a path has no other name.
   export default path;
 }
+
+declare module "*.svg" {
+  const text: string;
+  // biome-ignore lint/style/noDefaultExport: a file imported as text has no other name.
+  export default text;
+}

@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import type { ModelEntry } from "../../../catalogue/public-model.ts";
 import type { MediaKind } from "../../../src/domain/types.ts";
-import { kindName } from "../files/stored-media.tsx";
+import { words } from "../../words/words.ts";
 import { fieldsFor, linksIn, startValues, titleOf, type Values, withLink, withoutLink } from "./form.ts";
 
 /** `value`: `file_…` or `gen_…/1`. */
@@ -27,8 +27,8 @@ export const startWith = (model: ModelEntry, { value, kind }: UsedFile): Values 
 
 export const UsedFileNotice = ({ of, isTaken }: { of: UsedFile; isTaken: boolean }): VNode => (
   <p class="notice used-file">
-    {isTaken ? "The models below take a" : "No available model takes a"} {kindName(of.kind)} as input: <code>{of.value}</code>.{" "}
-    <a href="/console/playground">Show all models</a>
+    {isTaken ? words.field.usedBy(words.field.kinds[of.kind]) : words.field.usedByNone(words.field.kinds[of.kind])}{" "}
+    <code>{of.value}</code> <a href="/console/playground">{words.field.showAll}</a>
   </p>
 );
 
@@ -51,9 +51,9 @@ export const FieldChoice = (of: {
     });
   return (
     <div class="field">
-      <label for="use-file-as">Use the file as</label>
+      <label for="use-file-as">{words.field.useAs}</label>
       <select id="use-file-as" value={chosen?.name ?? ""} onChange={({ currentTarget }) => move(currentTarget.value)}>
-        {chosen === undefined && <option value="">Not used</option>}
+        {chosen === undefined && <option value="">{words.field.notUsed}</option>}
         {fields.map(({ name }) => (
           <option key={name} value={name}>
             {titleOf(name)}

@@ -1,8 +1,10 @@
 // Form fields of a model by type: choices, numbers, texts with counter, and media.
 import type { VNode } from "preact";
 import { isDecimalField } from "../../../catalogue/fields.ts";
+import { words } from "../../words/words.ts";
 import { type FormField, isSegmented, lengthOf, titleOf } from "./form.ts";
 import { MediaInput } from "./media-input.tsx";
+import { SeedInput } from "./seed-input.tsx";
 
 type Props = {
   field: FormField;
@@ -11,25 +13,41 @@ type Props = {
   fault: string | null;
   /** Called when uploads for the field begin and end. */
   onSending: (isSending: boolean) => void;
+  /** Whether the seed stays the same after a submission, with the function that changes it. */
+  seedLock: readonly [isLocked: boolean, lock: (isLocked: boolean) => void];
 };
 
-const hintOf = ({ kind, option }: FormField): string[] => [
-  ...(kind === "range" ? [`${option.min} to ${option.max}`] : []),
-  ...(kind === "link" ? ["An https address or a file"] : []),
-  ...(kind === "links" ? [`Up to ${option.max_items} https addresses or files, one per line`] : []),
-  ...(option.min_s === undefined ? [] : [`at least ${option.min_s} s`]),
-  ...(option.max_s === undefined ? [] : [`at most ${option.max_s} s`]),
-  ...(option.max_total_s === undefined ? [] : [`at most ${option.max_total_s} s in total`]),
-  ...(option.requires ? [`requires ${option.requires.map(titleOf).join(", ")}`] : []),
-  ...(option.excludes ? [`cannot be combined with ${option.excludes.map(titleOf).join(", ")}`] : []),
-];
+/** The counter appears when it matters. */
+const isNearLimit = (text: string, most: number): boolean => lengthOf(text) > most * 0.8;
 
-const message = (value: unknown): string => (value === true ? "On" : value === false ? "Off" : String(value));
+const titles = (names: readonly string[]): string => names.map(titleOf).join(", ");
+
+const rangeHint = ({ name, option }: FormField): string => {
+  const [min, max] = [option.min ?? 0, option.max ?? 0];
+  if (name === "seed") return words.playground.seedAbout;
+  return name === "duration" ? words.field.seconds(min, max) : words.field.range(min, max);
+};
+
+const hintOf = (field: FormField): string[] => {
+  const { kind, option } = field;
+  const { field: says } = words;
+  return [
+    ...(kind === "range" ? [rangeHint(field)] : []),
+    ...(kind === "links" ? [says.links(option.max_items ?? 1)] : []),
+    ...(option.min_s === undefined ? [] : [says.atLeast(option.min_s)]),
+    ...(option.max_s === undefined ? [] : [says.atMost(option.max_s)]),
+    ...(option.max_total_s === undefined ? [] : [says.atMostTotal(option.max_total_s)]),
+    ...(option.requires ? [says.requires(titles(option.requires))] : []),
+    ...(option.excludes ? [says.excludes(titles(option.excludes))] : []),
+  ];
+};
+
+const message = (value: unknown): string => (value === true ? words.field.on : value === false ? words.field.off : String(value));
 
 const Choice = ({ field, value, set, describedBy }: Props & { describedBy: string | undefined }): VNode => {
   const { name, option } = field;
   const texts = (option.values ?? []).map((one) => [String(one), message(one)] as const);
-  const all = option.required || option.default !== undefined ? texts : [["", "Not set"] as const, ...texts];
+  const all = option.required || option.default !== undefined ? texts : [["", words.field.unset] as const, ...texts];
   if (isSegmented(field))
     return (
       <div class="segments" role="presentation">
@@ -88,21 +106,26 @@ export const FormInput = (props: Props): VNode => {
   const isGroup = kind === "choice" && isSegmented(field);
   const hints = hintOf(field);
   const counter =
-    kind === "text" && option.max_length !== undefined ? `${lengthOf(value)} of ${option.max_length} characters` : null;
+    kind === "text" && option.max_length !== undefined && isNearLimit(value, option.max_length)
+      ? words.field.characters(lengthOf(value), option.max_length)
+      : null;
   const describedBy = [hints.length > 0 ? `hint-${name}` : "", counter ? `count-${name}` : "", fault ? `fault-${name}` : ""]
     .filter(Boolean)
     .join(" ");
   const title = (
     <>
       {titleOf(name)}
-      {option.required && <span class="muted"> (required)</span>}
+      {option.required && <span class="muted"> {words.field.required}</span>}
     </>
   );
   const inside = (
     <>
       {kind === "choice" && <Choice {...props} describedBy={describedBy || undefined} />}
       {field.media !== null && <MediaInput {...props} media={field.media} describedBy={describedBy || undefined} />}
-      {kind !== "choice" && field.media === null && <Typed {...props} describedBy={describedBy || undefined} />}
+      {name === "seed" && <SeedInput {...props} describedBy={describedBy || undefined} />}
+      {kind !== "choice" && name !== "seed" && field.media === null && (
+        <Typed {...props} describedBy={describedBy || undefined} />
+      )}
       {hints.length > 0 && (
         <span class="field-hint" id={`hint-${name}`}>
           {hints.join("; ")}

@@ -2,6 +2,7 @@
 import { type FieldName, isMediaField, MEDIA_FIELDS } from "../../../catalogue/fields.ts";
 import type { EntryOption, ModelEntry } from "../../../catalogue/public-model.ts";
 import type { Json, JsonObject, MediaKind } from "../../../src/domain/types.ts";
+import { words } from "../../words/words.ts";
 
 export type FormField = {
   name: string;
@@ -49,10 +50,10 @@ export const withoutLink = (text: string, link: string): string =>
 /** Up to 6 choices are shown side by side; more are a drop-down list. */
 export const isSegmented = ({ option }: FormField): boolean => (option.values?.length ?? 0) <= 6;
 
-/** `image_url` → `Image URL` */
+/** The name of a field on the pages: `image_url` → `Image` */
 export const titleOf = (name: string): string => {
-  const words = name.replaceAll("_", " ").replace(/\burls?\b/, (word) => (word === "url" ? "URL" : "URLs"));
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  const known = Object.entries(words.fields).find(([field]) => field === name)?.[1];
+  return known ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
 };
 
 export const startValues = (model: ModelEntry): Values =>

@@ -1,11 +1,14 @@
 // Input for media: a link, or a file that is dropped, pasted, chosen, or picked from the uploaded ones.
+import { FolderOpen, X } from "lucide";
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { UploadedFileDto } from "../../../src/console/files-dto.ts";
 import type { MediaKind } from "../../../src/domain/types.ts";
 import { me } from "../../components/api.ts";
+import { Icon } from "../../components/icon.tsx";
+import { words } from "../../words/words.ts";
 import { FilePicker } from "../files/file-picker.tsx";
-import { kindName, mediaOf, StoredMedia } from "../files/stored-media.tsx";
+import { mediaOf, StoredMedia } from "../files/stored-media.tsx";
 import { ChooseFiles, DropArea, SendingList } from "../files/upload-area.tsx";
 import { useUploads } from "../files/use-uploads.ts";
 import { type FormField, linksIn, titleOf, withLink, withoutLink } from "./form.ts";
@@ -27,6 +30,7 @@ const Typed = ({ field, value, set, fault, describedBy, paste }: Props & { paste
     value,
     required: field.option.required === true,
     spellcheck: false,
+    placeholder: words.field.link,
     "aria-invalid": fault !== null,
     "aria-describedby": describedBy,
     onInput: (event: { currentTarget: { value: string } }) => set(event.currentTarget.value),
@@ -50,10 +54,15 @@ const Previews = ({ media, value, set }: Pick<Props, "media" | "value" | "set">)
       {shown.map(({ link, found }) => (
         <li key={link}>
           <div class="tile-picture">
-            <StoredMedia of={found} name={`Preview of ${link}`} />
+            <StoredMedia of={found} name={words.field.previewOf(link)} />
           </div>
-          <button type="button" aria-label={`Remove ${link}`} onClick={() => set(withoutLink(value, link))}>
-            Remove
+          <button
+            type="button"
+            class="button is-icon is-small"
+            aria-label={words.field.removeFile(link)}
+            onClick={() => set(withoutLink(value, link))}
+          >
+            <Icon of={X} size={16} />
           </button>
         </li>
       ))}
@@ -63,11 +72,10 @@ const Previews = ({ media, value, set }: Pick<Props, "media" | "value" | "set">)
 
 /** Why a stored file does not go into a field; undefined if it does. */
 const misfit = ({ field, media, value }: Props, { id, kind }: UploadedFileDto): string | undefined => {
-  if (kind !== media) return `${id} is a ${kindName(kind)}; ${titleOf(field.name)} takes a ${kindName(media)}.`;
+  const title = titleOf(field.name);
+  if (kind !== media) return words.field.wrongKind(id, words.field.kinds[kind], title, words.field.kinds[media]);
   const most = field.option.max_items ?? 1;
-  return field.kind === "links" && linksIn(value).length >= most
-    ? `${titleOf(field.name)} takes at most ${most}; ${id} is stored under Files.`
-    : undefined;
+  return field.kind === "links" && linksIn(value).length >= most ? words.field.tooMany(title, most, id) : undefined;
 };
 
 export const MediaInput = (props: Props): VNode => {
@@ -95,20 +103,19 @@ export const MediaInput = (props: Props): VNode => {
     take(files);
   };
   return (
-    <DropArea class="media-field" label={`Files for ${title}`} take={take}>
-      <Typed {...props} paste={paste} />
-      <div class="media-buttons">
-        <ChooseFiles
-          says="Upload"
-          label={`Upload a file for ${title}`}
-          accept={`${media}/*`}
-          isMultiple={field.kind === "links"}
-          take={take}
-        />
-        <button type="button" aria-label={`Choose uploaded file for ${title}`} onClick={() => pick(true)}>
-          Choose uploaded
+    <DropArea class="media-field" label={words.field.filesFor(title)} take={take}>
+      <div class="input-row">
+        <Typed {...props} paste={paste} />
+        <ChooseFiles label={words.field.uploadFor(title)} accept={`${media}/*`} isMultiple={field.kind === "links"} take={take} />
+        <button
+          type="button"
+          class="button is-icon"
+          aria-label={words.field.chooseFor(title)}
+          title={words.field.chooseFor(title)}
+          onClick={() => pick(true)}
+        >
+          <Icon of={FolderOpen} />
         </button>
-        <span class="muted">or drop or paste a file</span>
       </div>
       <SendingList of={uploads} />
       {wrong !== null && (

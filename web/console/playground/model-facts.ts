@@ -1,0 +1,23 @@
+// What a model offers, in short texts: its lowest price, its tasks and how long it takes.
+import type { ModelEntry } from "../../../catalogue/public-model.ts";
+import { locale, words } from "../../words/words.ts";
+
+const usd = (amount: number): string =>
+  amount.toLocaleString(locale, { style: "currency", currency: "USD", minimumFractionDigits: 2, maximumFractionDigits: 4 });
+
+/** `from $0.02 per image`; an empty text for a model without prices. */
+export const fromPrice = ({ price }: Pick<ModelEntry, "price">): string => {
+  const rates = [...price.rates, ...price.video_input_rates].map(({ usd: amount }) => amount);
+  return rates.length === 0 ? "" : words.model.from(usd(Math.min(...rates)), words.model.units[price.unit]);
+};
+
+export const tasksOf = ({ tasks }: Pick<ModelEntry, "tasks">): string => tasks.map((task) => words.model.tasks[task]).join(", ");
+
+/** Models whose name, maker, id or tasks contain every word of the search, of a kind or of all (empty). */
+export const matchModels = <Model extends ModelEntry>(models: readonly Model[], search: string, kind: string): Model[] => {
+  const parts = search.toLowerCase().split(/\s+/).filter(Boolean);
+  return models.filter((model) => {
+    const text = `${model.id} ${model.name} ${model.maker ?? ""} ${model.tasks.join(" ")}`.toLowerCase();
+    return (kind === "" || model.kind === kind) && parts.every((part) => text.includes(part));
+  });
+};
