@@ -133,7 +133,7 @@ here("the page Webhooks", () => {
       return all.every(({ enabled }) => !enabled) && all;
     }, "the disabled endpoint");
     const { page, close } = await visit(visitor);
-    await page.getByText(`The service disabled it: ${endpoint?.disabled_reason}.`).waitFor();
+    await page.getByText(`The service disabled it: ${endpoint?.disabled_reason}`, { exact: true }).waitFor();
     await close();
   });
 

@@ -84,7 +84,7 @@ test("an endpoint of an operator may have a private host of the setting, and one
   await scene.close();
 });
 
-test("a key that changes the URL of an operator's endpoint takes the hosts of operators away from it", async () => {
+test("an endpoint of an operator loses the hosts of operators when a key changes its URL", async () => {
   const scene = await openWebhooks();
   const allowsFor = readWebhookHosts("hooks.internal", false);
   const secrets = { current: () => "whsec_x", valid: () => ["whsec_x"] };
