@@ -70,11 +70,11 @@ type Line = { provider: string; endpoint: string; body_sha256: string };
 /**
  * Whether a line of a provider's log matches the attempt's request, by provider, endpoint and bytes. The workloads of crash runs put
  * no files inside requests, whose stored form names them by hash. An erased request has no bytes, and no two attempts of a
- * generation have one route.
+ * generation have one route; its endpoint may go on with the kind of work.
  */
 const isOf = (attempt: Attempt, { provider, endpoint, body_sha256 }: Line): boolean => {
   if (attempt.request === null || attempt.route.provider !== provider) return false;
-  if (attempt.request === ERASED.request) return attempt.route.endpoint === endpoint;
+  if (attempt.request === ERASED.request) return `${endpoint}/`.startsWith(`${attempt.route.endpoint}/`);
   const { url, body } = JSON.parse(attempt.request) as { url: string; body: JsonObject };
   // A provider identifies a kind of work by its path or by a model in the body.
   const isThere = new URL(url).pathname.includes(endpoint) || body.model === endpoint;
