@@ -11,8 +11,9 @@ export const UPLOAD_MUTANTS: readonly Mutant[] = [
     name: "file-removed-in-use",
     breaks: "A client can delete a file that an open generation takes as an input.",
     standsFor: NEEDED,
-    patches: [{ file: UPLOADS, find: '        if (yield* first(NEEDED, file.seq)) return { kind: "in_use" };\n', put: "" }],
+    patches: [{ file: UPLOADS, find: '    if (yield* first(NEEDED, file.seq)) return { kind: "in_use" };\n', put: "" }],
     killer: "simulation",
+    seed: 75,
   },
   {
     name: "file-use-does-not-prolong",
@@ -98,8 +99,8 @@ export const UPLOAD_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "src/uploads/receive-upload.ts",
-        find: "await reader.read().catch(cutShort);",
-        put: "await reader.read().catch(() => ({ done: true, value: undefined }) as const);",
+        find: '    if (typeof read === "string") return interrupted(read);',
+        put: '    if (typeof read === "string") return read === "broken" ? undefined : interrupted(read);',
       },
     ],
     killer: "simulation",

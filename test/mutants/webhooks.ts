@@ -58,6 +58,7 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
       },
     ],
     killer: "simulation",
+    seed: 30,
   },
   {
     name: "webhook-not-taken-over",
@@ -104,6 +105,7 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
     standsFor: "410 disables",
     patches: [{ file: LANE, find: '  if (status === GONE) return "gone";\n', put: "" }],
     killer: "simulation",
+    seed: 125,
   },
   {
     name: "webhook-running-after-the-end",
@@ -117,6 +119,7 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
       },
     ],
     killer: "simulation",
+    seed: 85,
   },
   {
     name: "webhook-new-secret-only",
@@ -130,6 +133,7 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
       },
     ],
     killer: "simulation",
+    seed: 80,
   },
   {
     name: "webhook-retry-at-once",

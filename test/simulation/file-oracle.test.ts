@@ -18,6 +18,7 @@ const openScene = () => {
     nowMs: () => 0,
     stored,
     quotaBytes: 150,
+    maxFiles: 2,
     situations,
     fault: (text) => void found.push(text),
   });

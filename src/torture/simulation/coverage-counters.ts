@@ -53,6 +53,7 @@ export const SITUATIONS = {
   uploadsBroken: "the connection broke in the middle of an upload",
   uploadsLeft: "a sweep gave up the reservation of an ended process",
   uploadsOverQuota: "an upload was rejected for the quota of its account",
+  uploadsOverLimit: "an upload was rejected for the number of files of its account",
   filesTaken: "a submission named an uploaded file",
   resultsTaken: "a submission named a result file",
   filesInUse: "a deletion was rejected, because a generation needed the file",

@@ -38,6 +38,7 @@ type Deps = {
   nowMs: () => number;
   stored: StoredBytes;
   quotaBytes: number;
+  maxFiles: number;
   situations: CoverageCounters;
   fault: (text: string) => void;
 };
@@ -46,7 +47,7 @@ const LEFT_MS = 3_600_000;
 const FILE_ID = /file_[0-9a-z]{26}/;
 
 /** Follows blobs and files. */
-const createFiles = ({ nowMs, stored, quotaBytes, situations, fault }: Deps, isNeeded: (fileId: string) => boolean) => {
+const createFiles = ({ nowMs, stored, quotaBytes, maxFiles, situations, fault }: Deps, isNeeded: (fileId: string) => boolean) => {
   const blobs = new Map<string, KnownBlob>();
   const files = new Map<string, KnownFile>();
   const storedBlob = (accountSeq: number, sha256: string) =>
@@ -55,6 +56,8 @@ const createFiles = ({ nowMs, stored, quotaBytes, situations, fault }: Deps, isN
     const bytes = stored.get(blob.id);
     if (!bytes || sha256Of(bytes) !== blob.sha256) fault(`${blob.id}: a file names it, and its bytes are not durable`);
     files.set(of.fileId, { id: of.fileId, accountSeq: of.accountSeq, blob, expiresAtMs: of.expiresAtMs, isDeleted: false });
+    const own = [...files.values()].filter(({ accountSeq, isDeleted }) => accountSeq === of.accountSeq && !isDeleted);
+    if (own.length > maxFiles) fault(`account ${of.accountSeq}: ${own.length} files are over the limit`);
   };
   const used = (accountSeq: number) =>
     [...blobs.values()].reduce(
@@ -87,15 +90,21 @@ const createFiles = ({ nowMs, stored, quotaBytes, situations, fault }: Deps, isN
     situations.count(isExpired ? "filesExpired" : "filesRemoved");
     if (![...files.values()].some(({ blob, isDeleted }) => blob === file.blob && !isDeleted)) file.blob.life = "retired";
   };
+  const rejected = (blobId: string) => {
+    const blob = blobs.get(blobId);
+    if (blob) blob.life = "retired";
+  };
   const abandoned = (blob: KnownBlob | undefined) => {
     if (blob?.life !== "reserved") return fault(`${blob?.id}: abandoned, and it is ${blob?.life}`);
     blob.life = "retired";
     if (nowMs() - blob.begunAtMs >= LEFT_MS) situations.count("uploadsLeft");
   };
   const committed = (mutation: UploadMutation, { kind }: MutationResult) => {
+    if (kind === "too_many_files") situations.count("uploadsOverLimit");
     if (mutation.mutation === "begin-upload" && (kind === "uploaded" || kind === "reserved"))
       begun(mutation, kind === "reserved");
     else if (mutation.mutation === "finish-upload" && kind === "uploaded") finished(mutation);
+    else if (mutation.mutation === "finish-upload" && kind === "too_many_files") rejected(mutation.blobId);
     else if (mutation.mutation === "abandon-upload" && kind === "abandoned") abandoned(blobs.get(mutation.blobId));
     else if (mutation.mutation === "delete-file" && kind === "deleted") deleted(mutation);
     else if (mutation.mutation === "remove-blob" && kind === "removed") {

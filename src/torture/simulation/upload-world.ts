@@ -45,10 +45,18 @@ export const drawUploads = (
     upload_quota_bytes: dice.pick([2_000, 100_000, 100_000]),
     upload_files: 10_000,
     upload_retention_s: dice.pick([120, 900, 604_800]),
+    upload_files: dice.pick([2, 1_000, 1_000, 1_000]),
   };
   const { nowMs, kept, situations, fault } = deps;
   const stored: StoredBytes = new Map();
-  const oracle = createFileOracle({ nowMs, stored, quotaBytes: limits.upload_quota_bytes, situations, fault });
+  const oracle = createFileOracle({
+    nowMs,
+    stored,
+    quotaBytes: limits.upload_quota_bytes,
+    maxFiles: limits.upload_files,
+    situations,
+    fault,
+  });
   const links = createSignedLinks({
     secretHex: "09".repeat(32),
     baseUrl: () => "https://us.test",
