@@ -43,7 +43,6 @@ export const drawUploads = (
   const limits = {
     upload_bytes: 100_000,
     upload_quota_bytes: dice.pick([2_000, 100_000, 100_000]),
-    upload_files: 10_000,
     upload_retention_s: dice.pick([120, 900, 604_800]),
     upload_files: dice.pick([2, 1_000, 1_000, 1_000]),
   };
