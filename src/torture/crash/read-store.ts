@@ -70,7 +70,7 @@ type Line = { provider: string; endpoint: string; body_sha256: string };
 /**
  * Whether a line of a provider's log matches the attempt's request, by provider, endpoint and bytes. The workloads of crash runs put
  * no files inside requests, whose stored form names them by hash. An erased request has no bytes, and no two attempts of a
- * generation have one route; its endpoint may go on with the kind of work.
+ * generation have one route; its endpoint may continue with the kind of work.
  */
 const isOf = (attempt: Attempt, { provider, endpoint, body_sha256 }: Line): boolean => {
   if (attempt.request === null || attempt.route.provider !== provider) return false;
