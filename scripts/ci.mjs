@@ -54,12 +54,12 @@ const STEPS = [
   },
   // Waits for most of its time for connections to be closed, so it runs beside other tests, but not beside the outages, which measure silence.
   { name: "fuzz", command: "npm run fuzz -- --cases {6000}", budgetS: 90, cores: 0, after: ["test"] },
-  { name: "cluster", command: "npm run cluster -- --cycles {10}", budgetS: 70, cores: 1, after: ["build"] },
+  { name: "cluster", command: "npm run cluster -- --cycles {10}", budgetS: 110, fixedS: 60, cores: 1, after: ["build"] },
   // Shorter than the standalone run: an outage of 33 s (60 s), the bucket 12 s (30 s), 8 s per provider, a cold start of 10 s.
   { name: "outages", command: "npm run outages -- --short", budgetS: 75, cores: 1, after: ["build", "extras"] },
   { name: "power", command: "npm run power -- --cuts {12,3}", budgetS: 80, cores: 1, after: ["build"] },
   { name: "mutants", command: "npm run mutants -- --jobs 1 --most {120,8}", budgetS: 200, cores: 1, after: ["build"] },
-  { name: "crash", command: "npm run crash -- --only random --cycles {30}", budgetS: 70, cores: 1, after: ["build"] },
+  { name: "crash", command: "npm run crash -- --only random --cycles {30}", budgetS: 80, cores: 1, after: ["build"] },
   {
     name: "uploads",
     command: "npm run uploads -- --only disk,bucket,shared --uploads {450}",

@@ -11,13 +11,22 @@ const SHOWN: Readonly<Record<string, { unit: string; figures: readonly string[] 
   mutants: { unit: "round", figures: ["mutants", "found", "longestMs"] },
   crash: {
     unit: "cycles",
-    figures: ["kills", "killsInSending", "bootKills", "acknowledged", "submissions", "interrupted", "longestBootMs"],
+    figures: [
+      ...["kills", "killsInSending", "bootKills", "acknowledged", "submissions", "interrupted", "longestBootMs", "webhooks"],
+    ],
   },
   cluster: {
     unit: "cycles",
     figures: [
       ...["kills", "killsInSending", "wokenAfterTheirEnd", "databaseCrashes", "databaseRestarts", "takeOvers", "takenOver"],
-      ...["takeOversExcused", "longestTakeOverMs", "acknowledged", "submissions", "controlLate"],
+      ...["takeOversExcused", "longestTakeOverMs", "acknowledged", "submissions", "webhooks", "controlLate"],
+    ],
+  },
+  uploads: {
+    unit: "uploads",
+    figures: [
+      ...["cutByClient", "killedWithService", "killedWithClient", "serviceKills", "clientKills"],
+      ...["acknowledged", "whole", "deleted", "swept"],
     ],
   },
   power: { unit: "cuts", figures: ["cutsThatTook", "acknowledged", "files", "control1Lost", "control2Lost", "control3Lost"] },
