@@ -20,6 +20,7 @@ import { start } from "./start.ts";
 import { submit } from "./submit.ts";
 import { submitLatency } from "./submit-latency.ts";
 import { submitTail } from "./submit-tail.ts";
+import { upload } from "./upload.ts";
 
 export const BENCHES: readonly Bench[] = [
   ladder,
@@ -29,6 +30,7 @@ export const BENCHES: readonly Bench[] = [
   poll,
   models,
   content,
+  upload,
   lifecycle,
   hungProvider,
   inspector,
