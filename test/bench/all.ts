@@ -21,6 +21,8 @@ import { submit } from "./submit.ts";
 import { submitLatency } from "./submit-latency.ts";
 import { submitTail } from "./submit-tail.ts";
 import { upload } from "./upload.ts";
+import { waiting } from "./waiting.ts";
+import { webhooks } from "./webhooks.ts";
 
 export const BENCHES: readonly Bench[] = [
   ladder,
@@ -33,9 +35,11 @@ export const BENCHES: readonly Bench[] = [
   upload,
   lifecycle,
   hungProvider,
+  webhooks,
   inspector,
   restart,
   memory,
+  waiting,
   start,
   growth,
   nodes,
