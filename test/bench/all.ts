@@ -7,6 +7,7 @@ import { hungProvider } from "./hung-provider.ts";
 import { inspector } from "./inspector.ts";
 import { ladder } from "./ladder.ts";
 import { lifecycle } from "./lifecycle.ts";
+import { lists } from "./lists.ts";
 import { memory } from "./memory.ts";
 import { models } from "./models.ts";
 import { nodes } from "./nodes.ts";
@@ -41,6 +42,7 @@ export const BENCHES: readonly Bench[] = [
   memory,
   waiting,
   start,
+  lists,
   growth,
   nodes,
   submitPeers,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { generationSeqAt, newDeliveryToken } from "../../src/domain/ids.ts";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import { makeScratch } from "../scratch.ts";
-import { type Bench, type Env, hold, type Result, spreadOf } from "./bench.ts";
+import { type Bench, closely, type Env, hold, type Result, spreadOf } from "./bench.ts";
 import { spawnHeard } from "./child.ts";
 import { ALLOWS_LOCAL, addEndpoints, type Endpoint } from "./endpoints.ts";
 import { onLoadCore, openCpu, WARM_SHARE } from "./machine.ts";
@@ -19,6 +19,8 @@ const waitingOf = ({ isShort }: Env): number => (isShort ? 60_000 : 250_000);
 const PER_SECOND = 1_000;
 /** Deliveries to the receiver that hangs: it occupies as many places as an endpoint may have, all the time. */
 const HUNG = 5_000;
+/** At this share of its core the receiver is the bottleneck. */
+const FULL_SHARE = 0.9;
 const WARM_SLICE_MS = 500;
 const WARM_SLICES = 2;
 /** Two services on one core take turns in bursts, so rounds are long and count as a whole. */
@@ -156,11 +158,11 @@ const alone = (receiver: Receiver, env: Env, by: "http" | "tls"): Promise<Result
   return withSender(receiver, sending, async (sender) => {
     const [played] = await playSenders(receiver, [sender], { rounds: env.rounds, ms: env.roundMs }, env);
     const { perSecond = [], cpuUs = [], share = [] } = played ?? {};
-    const [cpu, load] = [spreadOf(cpuUs).median, spreadOf(share).median];
+    if (spreadOf(share).median >= FULL_SHARE) throw new Error("the core of the receiver was full, so nothing was measured");
     const name = by === "http" ? "webhooks" : "webhooks, TLS";
     const sides = `deliveries over kept connections, ${by === "http" ? "HTTP" : "TLS"} / the bound`;
     const held = { name, unit: "per second", sides, target: 1, wants: "at least" } as const;
-    const more = { cpuUs: { ours: cpu, other: Number.NaN }, share: { ours: load, other: Number.NaN } };
+    const more = { cpuUs: { ours: spreadOf(cpuUs).median, other: Number.NaN } };
     return hold({ ...held, ...more, ...(by === "http" ? {} : { isNote: true }) }, spreadOf(perSecond), PER_SECOND);
   });
 };
@@ -173,7 +175,7 @@ const besideHung = (receiver: Receiver, env: Env): Promise<Result> => {
   const count = waitingOf(env);
   return withSender(receiver, { name: "hung", url: plainUrl, count, hangsAt: silentUrl }, (hung) =>
     withSender(receiver, { name: "unhindered", url: plainUrl, count }, async (unhindered) => {
-      const plan = { rounds: env.rounds, ms: env.roundMs * LONGER };
+      const plan = { rounds: closely(env).rounds, ms: env.roundMs * LONGER };
       const [ours, other] = (await playSenders(receiver, [hung, unhindered], plan, env)).map(({ perSecond }) =>
         meanOf(perSecond),
       );
@@ -191,7 +193,8 @@ export const webhooks: Bench = {
   run: async (env) => {
     const receiver = await startReceiver();
     try {
-      return [await alone(receiver, env, "http"), await alone(receiver, env, "tls"), await besideHung(receiver, env)];
+      const judged = [await alone(receiver, env, "http"), await besideHung(receiver, env)];
+      return env.isShort ? judged : [...judged, await alone(receiver, env, "tls")];
     } finally {
       receiver.stop();
     }
