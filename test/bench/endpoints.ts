@@ -6,7 +6,7 @@ import { inParts, type Tenant } from "./service.ts";
 /** Allows endpoints on this machine. */
 export const ALLOWS_LOCAL = { GENROUTER_WEBHOOKS__ALLOW: "127.0.0.1" };
 /** A closed port. */
-export const NOBODY = "http://127.0.0.1:9/";
+export const CLOSED = "http://127.0.0.1:9/";
 
 export type Endpoint = { seq: number; accountSeq: number };
 
@@ -14,7 +14,7 @@ export type Endpoint = { seq: number; accountSeq: number };
 export const addEndpoints = async (
   dir: string,
   tenants: readonly Pick<Tenant, "accountSeq" | "keySeq">[],
-  url = NOBODY,
+  url = CLOSED,
 ): Promise<Endpoint[]> => {
   const store = await openSqliteStore({ dir, mode: "test" });
   const atMs = Date.now();

@@ -10,7 +10,7 @@ import type { Tenant } from "./service.ts";
 const KEPT_MS = 7 * 86_400_000;
 const BYTES = 1_048_576;
 
-/** Stores one file of an account, whose bytes nobody reads. */
+/** Stores one file of an account, whose bytes are never read. */
 const addFile = async (dir: string, accountSeq: number): Promise<void> => {
   const store = await openSqliteStore({ dir, mode: "test" });
   const atMs = Date.now();

@@ -47,7 +47,7 @@ test.each([1, 7, 1_000, 65_536, FORM.length])("reads the whole file of a form in
   })();
   const hash = new Bun.CryptoHasher("sha256");
   await readFilePart("multipart/form-data; boundary=border-of-parts", body, async (piece) => {
-    // A slow disk: the parser goes on meanwhile.
+    // A slow disk, during which the parser continues.
     await new Promise<void>((next) => void setImmediate(next));
     hash.update(piece);
   });

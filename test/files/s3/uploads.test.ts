@@ -89,7 +89,17 @@ test("the bytes of an upload that a crash interrupted are deleted from the bucke
   const { accountSeq } = harness.tenant;
   const content = { sha256: "c".repeat(64), bytes: 4, mime: "image/png", kind: "image" } as const;
   const [atMs, blobId, object] = [nodes.clock.nowMs(), newId("blob"), "1-cccc"];
-  const begun = { accountSeq, fileId: newId("file"), blobId, content, object, quotaBytes: 1e9, maxFiles: 10, atMs, expiresAtMs: atMs + 1 };
+  const begun = {
+    accountSeq,
+    fileId: newId("file"),
+    blobId,
+    content,
+    object,
+    quotaBytes: 1e9,
+    maxFiles: 10,
+    atMs,
+    expiresAtMs: atMs + 1,
+  };
   expect(await harness.components.post({ mutation: "begin-upload", ...begun })).toEqual({ kind: "reserved" });
   const [stored = ""] = objects();
   kept.set(`uploads/${blobId}/${object}`, kept.get(stored) as never);
