@@ -5,6 +5,7 @@
 import { refuse } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { UploadPart } from "../domain/resumable-mutations.ts";
+import { releaseChunk } from "./release-chunk.ts";
 
 export type CopyPartDeps = {
   clock: Pick<Clock, "after">;
@@ -43,6 +44,7 @@ const writeBehind = async (body: AsyncIterable<Uint8Array>, written: Written, si
     await sink(fresh).catch((cause: unknown) => Promise.reject(new Unwritten("", { cause })));
     written.hash = hash.copy();
     written.bytes = bytes;
+    releaseChunk(chunk);
   }
   return bytes === written.bytes && digestOf(hash) === digestOf(written.hash);
 };

@@ -2,6 +2,7 @@
 import type { Readable } from "node:stream";
 import { Busboy } from "@fastify/busboy";
 import { ApiError, refuse } from "../domain/api-errors.ts";
+import { createHeldChunks } from "./release-chunk.ts";
 
 /** Receives the next bytes of the file; the following ones are read when its promise has resolved. */
 export type Sink = (chunk: Uint8Array) => Promise<void>;
@@ -53,12 +54,18 @@ export const readFilePart = async (contentType: string, body: AsyncIterable<Uint
   const finished = new Promise<void>((resolve) => void parser.once("finish", resolve));
   let received: Promise<void> | undefined;
   let isOver = false;
+  const chunks = createHeldChunks();
+  const take: Sink = async (piece) => {
+    const { byteLength } = piece;
+    await sink(piece);
+    chunks.taken(byteLength);
+  };
   parser.on("file", (_, part) => {
     if (received) {
       part.resume();
       return reject(new ApiError("invalid_request", `${ONLY}; this one has two.`));
     }
-    received = consume(part, sink);
+    received = consume(part, take);
     received.catch(reject);
   });
   parser.on("field", (name) => reject(new ApiError("invalid_request", `${ONLY}; ${shown(name)} is not taken.`)));
@@ -68,6 +75,7 @@ export const readFilePart = async (contentType: string, body: AsyncIterable<Uint
   const feed = async (): Promise<void> => {
     for await (const chunk of body) {
       if (isOver) return;
+      chunks.hold(chunk);
       if (!parser.write(chunk)) await drained(parser);
     }
     parser.end();

@@ -6,6 +6,7 @@ import { refuse } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Incoming } from "../files/port.ts";
 import { createBodyReader, type Interruption, LEAST_BYTES_PER_S } from "./body-reader.ts";
+import { releaseChunk } from "./release-chunk.ts";
 import { UPLOAD_MS } from "./time-limits.ts";
 
 export type Checksum = { algorithm: "md5" | "sha1" | "sha256" /** Base64. */; digest: string };
@@ -100,6 +101,7 @@ export const receiveParts = async (
       if (bytes > mostBytes) tooLong(mostBytes);
       sum?.update(read);
       await writer.write(read);
+      releaseChunk(read);
       if (!sum && writer.isFull()) await writer.store();
     }
     if (sum && sum.digest("base64") !== checksum?.digest) mismatch();

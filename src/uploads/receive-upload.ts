@@ -4,6 +4,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { Incoming } from "../files/port.ts";
 import { type BodyReader, createBodyReader, type Interruption, LEAST_BYTES_PER_S } from "./body-reader.ts";
 import { readFilePart, type Sink } from "./multipart.ts";
+import { releaseChunk } from "./release-chunk.ts";
 import { UPLOAD_MS } from "./time-limits.ts";
 
 /** The body of an upload request and what its headers state about it. */
@@ -75,7 +76,11 @@ export const receiveUpload = async (
     const body = chunksOf(reader, mostBody, mostBytes);
     try {
       if (isForm(contentType)) await readFilePart(contentType, body, write);
-      else for await (const chunk of body) await write(chunk);
+      else
+        for await (const chunk of body) {
+          await write(chunk);
+          releaseChunk(chunk);
+        }
     } finally {
       reader.cancel();
     }

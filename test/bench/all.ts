@@ -7,6 +7,7 @@ import { hungProvider } from "./hung-provider.ts";
 import { inspector } from "./inspector.ts";
 import { ladder } from "./ladder.ts";
 import { lifecycle } from "./lifecycle.ts";
+import { lists } from "./lists.ts";
 import { memory } from "./memory.ts";
 import { models } from "./models.ts";
 import { nodes } from "./nodes.ts";
@@ -20,6 +21,9 @@ import { start } from "./start.ts";
 import { submit } from "./submit.ts";
 import { submitLatency } from "./submit-latency.ts";
 import { submitTail } from "./submit-tail.ts";
+import { upload } from "./upload.ts";
+import { waiting } from "./waiting.ts";
+import { webhooks } from "./webhooks.ts";
 
 export const BENCHES: readonly Bench[] = [
   ladder,
@@ -29,12 +33,16 @@ export const BENCHES: readonly Bench[] = [
   poll,
   models,
   content,
+  upload,
   lifecycle,
   hungProvider,
+  webhooks,
   inspector,
   restart,
   memory,
+  waiting,
   start,
+  lists,
   growth,
   nodes,
   submitPeers,

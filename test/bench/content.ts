@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { fetchStats } from "../../src/cli/control-client.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { type Bench, closely, hold, type Result, type Spread, spreadOf } from "./bench.ts";
-import { residentBytes } from "./machine.ts";
 import { beside, playRounds } from "./rounds.ts";
 import { headOf, IN_LINE, type Rung, type Stage, startRung, withService } from "./sides.ts";
 import { type Stocked, stock } from "./stock.ts";
+import { watchResident } from "./watch-resident.ts";
 
 const BYTES = 4 * 1024 * 1024;
 /** At most as many files as connections, each of a different generation. */
@@ -27,7 +27,6 @@ const MIB = 1024 * 1024;
 /** A slow client reads a piece, then pauses: about 1 MB/s each. */
 const PIECE_BYTES = 64 * 1024;
 const REST_MS = 60;
-const WATCH_MS = 20;
 
 const contentHeads = (seen: readonly Stocked[]): string[] =>
   seen.map(({ id, key }) => headOf(`GET /v1/generations/${id}/content`, key));
@@ -72,16 +71,12 @@ const downloadSlowly = (port: number, head: string): Promise<string> =>
 
 /** @returns the largest increase of a process's resident memory, MiB. */
 const addedBySlow = async (pid: number, port: number, heads: readonly string[], sha256: string): Promise<number> => {
-  const before = residentBytes(pid);
-  let most = before;
-  const watch = setInterval(() => {
-    most = Math.max(most, residentBytes(pid));
-  }, WATCH_MS);
+  const watch = watchResident(pid);
   const hashes = await Promise.all(
     Array.from({ length: SLOW_CLIENTS }, (_, n) => downloadSlowly(port, heads[n % heads.length] ?? "")),
-  ).finally(() => clearInterval(watch));
+  ).finally(watch.stop);
   if (hashes.some((one) => one !== sha256)) throw new Error("a slow download was not the file");
-  return (most - before) / MIB;
+  return watch.addedBytes() / MIB;
 };
 
 export const content: Bench = {

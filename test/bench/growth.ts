@@ -1,20 +1,20 @@
 // Bench of growth: CPU time of submissions, polls and whole generations with millions stored, against ten thousand.
 
 import { type Bench, hold, type Result } from "./bench.ts";
-import { PICTURES } from "./lives.ts";
 import { seatedOn } from "./provided.ts";
 import type { Side } from "./rounds.ts";
 import { beside, playRounds } from "./rounds.ts";
 import { type Service, startService } from "./service.ts";
 import { IN_LINE, polls, type Stage, submissions } from "./sides.ts";
-import { copyStocked, endStocked, makeStocked, type StockedHome, takeEnded } from "./stock.ts";
+import { copyStocked, endStocked, makeEnded, type StockedHome, takeEnded } from "./stock.ts";
 import { playTogether } from "./turns.ts";
 import { ON_FAL, requireDelivery, startSubmitter, withProvider } from "./upstream.ts";
 
-const FEW = 10_000;
+/** Stored generations of both sides. */
+export const FEW = 10_000;
 const MANY = 10_000_000;
 const MANY_IN_SHORT = 1_000_000;
-const manyOf = (isShort: boolean): number => (isShort ? MANY_IN_SHORT : MANY);
+export const manyOf = (isShort: boolean): number => (isShort ? MANY_IN_SHORT : MANY);
 /** A rate that both sides sustain: the bench compares the cost of a request, and the small store must stay small. */
 const RATE = 2_000;
 /** A high rate shortens the warm-up. */
@@ -44,7 +44,7 @@ export const growth: Bench = {
     const many = manyOf(env.isShort);
     const homes: Two<StockedHome> = {
       ours: await takeEnded(many, env.report),
-      other: await makeStocked(FEW, "succeeded", { subject: PICTURES }),
+      other: await makeEnded(FEW),
     };
     const unplayed = copyStocked(homes.other);
     const names = { ours: `${many.toLocaleString("en-US")} stored`, other: `${FEW.toLocaleString("en-US")} stored` };

@@ -5,7 +5,7 @@ import { generationMachine } from "../../actors/generation/machine.ts";
 import type { GenerationEvent, MachineOutput } from "../../actors/generation/types.ts";
 import { generationId } from "../../src/domain/ids.ts";
 import type { ApplyTransition } from "../../src/domain/transition.ts";
-import type { Attempt, JsonObject, Output, StoredFile } from "../../src/domain/types.ts";
+import type { Attempt, JsonObject, Labels, Output, StoredFile } from "../../src/domain/types.ts";
 import { createProviders } from "../../src/providers/providers.ts";
 import { checkInput } from "../../src/quote/check-input.ts";
 import { makePlan } from "../../src/quote/plan.ts";
@@ -144,6 +144,7 @@ export const openLives = (subject: Subject) => {
     atMs: number,
     status: StockStatus,
     files: StoredFile[],
+    labels?: Labels,
   ): { id: string; mutations: SerializedMutation[] } => {
     const seq = newGenerationSeq(atMs);
     const id = generationId(seq);
@@ -152,6 +153,7 @@ export const openLives = (subject: Subject) => {
     const admit: PackedAdmit = {
       ...submission,
       ...{ seq, id, accountSeq, keySeq, requestId, idempotencyKey: crypto.randomUUID(), createdAtMs: atMs, waitEndsAtMs },
+      ...(labels ? { labels } : {}),
     };
     return { id, mutations: [admit, ...stepsOf(seq, waitEndsAtMs, eventsOf(seq, id, atMs, status, files)).map(pack)] };
   };

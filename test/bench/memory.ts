@@ -29,7 +29,7 @@ const SETTLE_MS = 500;
 const COLLECTIONS = 5;
 
 /** Measured after full collections and a pause for the allocator to return pages. */
-const weigh = async (dir: string): Promise<RuntimeStats> => {
+export const weigh = async (dir: string): Promise<RuntimeStats> => {
   let least = await fetchStats(dir, { collect: true });
   for (let turn = 1; turn < COLLECTIONS; turn += 1) {
     await Bun.sleep(SETTLE_MS);

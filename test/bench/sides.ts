@@ -40,6 +40,7 @@ export const homeWithStored = async (): Promise<StockedHome> => {
   return copyStocked(await filled);
 };
 type Fill = (dir: string, tenants: readonly Tenant[]) => Promise<void>;
+const NOTHING: Fill = async () => undefined;
 const homeWithAccounts = async (fill: Fill): Promise<Omit<StockedHome, "seen">> => {
   const home = makeScratch("bench-service-");
   const dir = join(home, "data");
@@ -111,13 +112,16 @@ export type Stage = { dir: string; tenants: readonly Tenant[]; service: Service;
 /**
  * Starts the service on a new directory with 5,000 accounts, does the work, stops it and verifies what it wrote.
  * @param fill fills the directory before the start; `stored`: with as many as every rung has.
+ * @param more adds to the directory that was filled.
  */
 export const withService = async <T>(
   options: Omit<ServiceOptions, "dir">,
   work: (stage: Stage) => Promise<T>,
-  fill: "stored" | Fill = async () => undefined,
+  fill: "stored" | Fill = NOTHING,
+  more: Fill = NOTHING,
 ): Promise<T> => {
   const { dir, tenants, drop } = await (fill === "stored" ? homeWithStored() : homeWithAccounts(fill));
+  await more(dir, tenants);
   const service = await startService({ dir, ...options });
   let done: T;
   try {

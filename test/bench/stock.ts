@@ -30,6 +30,10 @@ const REPORT_EACH = 100_000;
 const CACHE_KIB = 786_432;
 /** This number goes through the store's writer; the others are copies of the last. */
 const WRITTEN = 1_000;
+/** Of these, the generations of the large account that its lists by model and by metadata find. */
+export const RARE = CLIP;
+export const RARE_METADATA = { order: "a-7" };
+const RARE_EACH = 10;
 /** Measured bytes of an ended generation, with its events and indexes. */
 const BYTES_EACH: ReadonlyMap<Subject, number> = new Map([
   [CLIP, 9_500],
@@ -71,6 +75,8 @@ type StockOptions = {
   /** The bytes of every file, stored as the service does; default: the rows name files that do not exist. */
   content?: Uint8Array;
   subject?: Subject;
+  /** Every second generation is of the first account. A hundred of its oldest have another model, and metadata. */
+  hasLargeAccount?: boolean;
   report?: (line: string) => void;
 };
 
@@ -83,7 +89,7 @@ export const stock = async (
   tenants: readonly Tenant[],
   count: number,
   status: StockStatus = "succeeded",
-  { content, subject = CLIP, report }: StockOptions = {},
+  { content, subject = CLIP, hasLargeAccount = false, report }: StockOptions = {},
 ): Promise<Stocked[]> => {
   requireDiskSpace(dir, count, subject);
   const { files: perLife, mime } = subject;
@@ -94,7 +100,7 @@ export const stock = async (
   const spreadMs = status === "succeeded" ? SPREAD_MS : IN_FLIGHT_MS;
   const atMsOf = (n: number) => Math.floor(lastMs - spreadMs * (1 - n / count));
   const tenantOf = (n: number): Tenant => {
-    const tenant = tenants[n % tenants.length];
+    const tenant = hasLargeAccount && n % 2 === 0 ? tenants[0] : tenants[n % tenants.length];
     if (!tenant) throw new Error("a stocked directory needs an account");
     return tenant;
   };
@@ -106,11 +112,12 @@ export const stock = async (
   await filling(path, async (db) => {
     const batch = createBatchRunner(db, ownDatabase(db, path, "test", Date.now()));
     const written = content ? count : Math.min(count, WRITTEN);
-    const lifeOf = openLives(subject);
-    const lives = Array.from({ length: written }, (_, n) => ({
-      key: tenantOf(n).key,
-      ...lifeOf(tenantOf(n), atMsOf(n), status, files),
-    }));
+    const [lifeOf, rareLifeOf] = [openLives(subject), openLives(RARE)];
+    const lifeAt = (n: number) =>
+      hasLargeAccount && n % RARE_EACH === 0
+        ? rareLifeOf(tenantOf(n), atMsOf(n), status, files, { metadata: RARE_METADATA, endUser: null })
+        : lifeOf(tenantOf(n), atMsOf(n), status, files);
+    const lives = Array.from({ length: written }, (_, n) => ({ key: tenantOf(n).key, ...lifeAt(n) }));
     const wrong = batch(lives.flatMap(({ mutations }) => mutations)).find(
       ({ kind }) => kind !== "admitted" && kind !== "stepped",
     );
@@ -156,10 +163,10 @@ const fillHome = async (
   dir: string,
   count: number,
   status: StockStatus,
-  { report, subject }: Omit<StockOptions, "content">,
+  options: Omit<StockOptions, "content">,
 ): Promise<Contents> => {
   const tenants = await endow(dir, ACCOUNTS);
-  const seen = await stock(dir, tenants, count, status, { ...(report ? { report } : {}), ...(subject ? { subject } : {}) });
+  const seen = await stock(dir, tenants, count, status, options);
   return { tenants, seen };
 };
 
@@ -185,9 +192,13 @@ export const copyStocked = (home: StockedHome): StockedHome => {
 /** Directories that were stocked in advance or returned unchanged by a bench: filling a large one takes minutes. */
 const kept = new Map<number, StockedHome>();
 
+/** Half of the generations are of one account, so that its lists grow with the store. */
+const ENDED = { subject: PICTURES, hasLargeAccount: true } as const;
 /** Fills a new directory with `count` ended generations. */
-export const fillEnded = (dir: string, count: number): Promise<Contents> =>
-  fillHome(dir, count, "succeeded", { subject: PICTURES });
+export const fillEnded = (dir: string, count: number): Promise<Contents> => fillHome(dir, count, "succeeded", ENDED);
+/** Creates such a directory. */
+export const makeEnded = (count: number, report?: (line: string) => void): Promise<StockedHome> =>
+  makeStocked(count, "succeeded", { ...ENDED, ...(report ? { report } : {}) });
 
 const IN_A_PROCESS = join(import.meta.dir, "stock-ahead.ts");
 /** Stocks a directory for a later bench in a separate process. After a failure, that bench tries again and reports the reason. */
@@ -211,7 +222,7 @@ export const stockAhead = async (count: number): Promise<void> => {
 export const takeEnded = async (count: number, report: (line: string) => void): Promise<StockedHome> => {
   const known = kept.get(count);
   kept.delete(count);
-  return known ?? makeStocked(count, "succeeded", { report, subject: PICTURES });
+  return known ?? makeEnded(count, report);
 };
 /** Returns an unchanged directory for later use. */
 export const giveBackEnded = (count: number, home: StockedHome): void => void kept.set(count, home);
