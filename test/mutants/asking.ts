@@ -100,7 +100,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
       },
     ],
     killer: "simulation",
-    seed: 420,
+    seed: 87,
   },
   {
     name: "clock-trusted",

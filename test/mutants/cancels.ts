@@ -46,6 +46,7 @@ export const CANCEL_MUTANTS: readonly Mutant[] = [
       },
     ],
     killer: "simulation",
+    seed: 95,
   },
   {
     name: "cancel-acknowledged-early",
@@ -59,5 +60,6 @@ export const CANCEL_MUTANTS: readonly Mutant[] = [
       },
     ],
     killer: "simulation",
+    seed: 152,
   },
 ];

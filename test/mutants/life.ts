@@ -129,6 +129,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
       },
     ],
     killer: "simulation",
+    seed: 60,
   },
   {
     name: "timer-lost",

@@ -17,7 +17,7 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
     standsFor: "simulate, seed 187: a retry was confirmed although the end came first",
     patches: [{ file: ADMIN, find: "events.some(({ event }) => isCarriedOut(decision, event))", put: "events.length > 1" }],
     killer: "simulation",
-    seed: 80,
+    seed: 125,
   },
   {
     name: "decided-after-the-end",
@@ -28,6 +28,7 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
       { file: "src/store/sql/admin-mutations.ts", find: "if (found?.at !== null) throw", put: "if (found?.at === -1) throw" },
     ],
     killer: "simulation",
+    seed: 379,
   },
   {
     name: "decided-twice",
@@ -83,7 +84,7 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
       },
     ],
     killer: "simulation",
-    seed: 30,
+    seed: 119,
   },
   {
     name: "answer-not-spooled",
@@ -109,7 +110,7 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
       },
     ],
     killer: "nodes",
-    seed: 75,
+    seed: 73,
   },
   {
     name: "answer-not-passed-on",
@@ -123,6 +124,7 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
       },
     ],
     killer: "nodes",
+    seed: 149,
   },
   {
     name: "asked-without-bound",

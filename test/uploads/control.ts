@@ -29,12 +29,16 @@ export const UPLOAD_CONTROLS: readonly UploadControl[] = [
     name: "the offset of a resumable upload moves before its bytes are durable",
     finds: /an upload is refused only while/,
     patches: [
-      { file: RESUMABLE, find: "    await keepBytes({ incoming, content }, object, AbortSignal.timeout(UPLOAD_MS));\n", put: "" },
+      {
+        file: RESUMABLE,
+        find: "    await keepBytes({ incoming, content }, object, time.signal).finally(time.end);\n",
+        put: "",
+      },
       {
         file: RESUMABLE,
         find: '    if (stored.kind === "gone") refuseLocked();\n',
         put: `    await Bun.sleep(500);
-    await keepBytes({ incoming, content }, object, AbortSignal.timeout(UPLOAD_MS));
+    await keepBytes({ incoming, content }, object, time.signal).finally(time.end);
     if (stored.kind === "gone") refuseLocked();
 `,
       },
