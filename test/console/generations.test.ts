@@ -9,6 +9,7 @@ import type {
   QuoteDto,
 } from "../../src/console/generations-dto.ts";
 import { type Harness, openHarness } from "../harness.ts";
+import { sampleCatalogue } from "../sample/catalogue.ts";
 import { type MakingStage, openMakingStage } from "./generations-fixture.ts";
 
 let harness: Harness;
@@ -40,10 +41,22 @@ const make = async (model: string, input: object, more: { as?: string; key?: str
 const detail = async (id: string, as = "member") => (await stage.ask<GenerationDetail>("GET", `/generations/${id}`, { as })).body;
 const list = async (query = "", as = "member") => (await stage.ask<GenerationsPage>("GET", `/generations${query}`, { as })).body;
 
-test("returns the models of the API, with the mode", async () => {
-  const reported = await stage.ask<ModelsDto>("GET", "/models");
-  expect(reported.body.mode).toBe("test");
-  expect(reported.body.models).toEqual((await harness.request("GET", "/v1/models", { key: null })).body.data as never);
+test("returns the models of the API with the usual time of their fastest route, and the mode", async () => {
+  const { body } = await stage.ask<ModelsDto>("GET", "/models");
+  expect(body.mode).toBe("test");
+  const listed = (await harness.request("GET", "/v1/models", { key: null })).body.data;
+  expect(body.models.map(({ expectedS: _, ...entry }) => entry)).toEqual(listed as never);
+  const routes = sampleCatalogue().model("sim-image-1")?.routes ?? [];
+  const fastestS = Math.min(...routes.map(({ expected_s: seconds }) => seconds));
+  expect(body.models.find(({ id }) => id === "sim-image-1")?.expectedS).toBe(fastestS);
+});
+
+test("searches words in prompts, models and ids", async () => {
+  const { id } = await harness.submit("sim-image-1", { prompt: "A Zebra under an umbrella" });
+  const found = async (q: string) => (await list(`?q=${encodeURIComponent(q)}`)).generations.map((one) => one.id);
+  for (const q of ["zebra umbrella", "UMBRELLA sim-image", id]) expect([q, await found(q)]).toEqual([q, [id]]);
+  expect(await found("zebra vidmodel")).toEqual([]);
+  expect((await stage.ask("GET", `/generations?q=${"x".repeat(201)}`)).status).toBe(400);
 });
 
 describe("a quote", () => {
