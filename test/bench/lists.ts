@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
-import { type Bench, hold } from "./bench.ts";
+import { type Bench, closely, hold } from "./bench.ts";
 import { FEW, manyOf } from "./growth.ts";
 import { PICTURES } from "./lives.ts";
 import { beside, playRounds, type Side } from "./rounds.ts";
@@ -105,7 +105,7 @@ export const lists: Bench = {
       ours: await sideOf(stored, homes.ours, services.ours),
       other: await sideOf(few, homes.other, services.other),
     };
-    const plan = { ...env, forMs: env.roundMs, connections: 1, warmConnections: WARM_CONNECTIONS, rate: null };
+    const plan = { ...closely(env, 3), forMs: env.roundMs, connections: 1, warmConnections: WARM_CONNECTIONS, rate: null };
     const isBody = (body: string, stream: number) => isPage(body, LISTS[stream]);
     const { ours, other } = await playRounds(sides, { ...plan, isBody }, (status) => status === "200");
     for (const service of Object.values(services)) await service.stop();
