@@ -287,7 +287,7 @@ here("files in the playground", () => {
     const { visitor, tenant } = await openMember();
     const { page, sound, complaints, close } = await visit(visitor, `/console/playground?model=${MODEL}`, { bypassCSP: true });
     await page.getByLabel("Prompt (required)").fill("[sim:stuck] a kite");
-    await give(page.getByRole("group", { name: "Files for Image URL", exact: true }), "drop", [file("kite.png", png)]);
+    await give(page.getByRole("group", { name: "Files for Image", exact: true }), "drop", [file("kite.png", png)]);
     await isDrawn(page, ".media-previews img");
     await page.getByText(/is held until the generation has ended/).waitFor();
     const cancel = async (id: string, isMeant: boolean) => {
@@ -307,7 +307,7 @@ here("files in the playground", () => {
     await cancel(first, false);
     expect((await harness.show(first, tenant.key)).status).toBe("running");
     await cancel(first, true);
-    await page.locator('.made[data-status="failed"]').waitFor();
+    await page.locator('.result[data-status="failed"]').waitFor();
 
     const second = await generate(page);
     await isRunning(second);

@@ -14,12 +14,14 @@ afterAll(async () => {
   if (typeof opened !== "string") await opened.close();
 });
 
+const LEAST_PACKED_BYTES = 100;
+
 here("the scripts of the inspector", () => {
   test.each([
     ["live", "/inspector", "Connected. Events appear immediately."],
     ["play", "/inspector/play", "Send an event"],
     ["replay", "/inspector/:id", "All steps"],
-  ])("loads less than 45 kB of compressed script for the %s page", async (_, path, text) => {
+  ])("loads less than 55 kB of compressed script for the %s page", async (_, path, text) => {
     const scene = await openScene();
     const { id } = await scene.begin();
     await scene.until(id);
@@ -35,11 +37,13 @@ here("the scripts of the inspector", () => {
     await page.getByText(text).first().waitFor();
     const loaded = await Promise.all(sizes);
     expect(loaded.length).toBeGreaterThan(1);
-    expect(new Set(loaded.map(([packing]) => packing))).toEqual(new Set(["br"]));
+    // Files that compression would enlarge are sent uncompressed.
+    const packings = loaded.filter(([, size]) => size >= LEAST_PACKED_BYTES).map(([packing]) => packing);
+    expect(new Set(packings)).toEqual(new Set(["br"]));
     const bytes = loaded.reduce((total, [, size]) => total + size, 0);
     process.stdout.write(`${path}: ${(bytes / 1000).toFixed(1)} kB of script in ${loaded.length} files\n`);
     expect(bytes).toBeGreaterThan(5_000);
-    expect(bytes).toBeLessThan(45_000);
+    expect(bytes).toBeLessThan(55_000);
     await context.close();
   });
 });

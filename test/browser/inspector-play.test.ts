@@ -51,7 +51,7 @@ here("the Play page", () => {
     const history = page.getByRole("list", { name: "History" });
     expect(await history.getByRole("listitem").count()).toBe(way.length);
     expect(await history.textContent()).toContain("charges $0.25 for attempt 2");
-    expect(await page.getByRole("status").first().textContent()).toContain("The statechart has ended");
+    await page.getByRole("status").getByText("The statechart has ended").waitFor();
 
     await page.getByRole("button", { name: "Step back" }).click();
     expect(await activeState(page)).toBe("running.collecting.fetching");

@@ -32,6 +32,7 @@ export type WebhookRunPlan = {
 /** A wait ends if no event was accepted for this time. It is longer than the first pause of a retry, which is 5 s. */
 const STUCK_MS = 9000;
 const POLL_MS = 200;
+const RECOVERIES = 2;
 const DAY_MS = 86_400_000;
 
 const startReceiver = async (genrouter: Genrouter, dir: string, plan: ReceiverPlan): Promise<Child> => {
@@ -94,8 +95,11 @@ export const startWebhooks = async (plan: WebhookRunPlan): Promise<WebhookRun> =
       const unsent = isSent ? [] : left(stored).untried.map((due) => `${nameOfDue(due)}: not sent after the last start`);
       checks.push({ name: "a start sends every event that the kills before it left in the outbox", faults: unsent });
       if (isSent) {
-        await recover(serviceUrl, tenants, targets);
-        await fallsToZero(() => left(stored).open.length);
+        // A try in flight at the first recovery may still fail, and is then due in minutes again.
+        for (let n = 0; n < RECOVERIES; n += 1) {
+          await recover(serviceUrl, tenants, targets);
+          if (await fallsToZero(() => left(stored).open.length)) break;
+        }
         const lanes = () => reading(database, (reads) => reads.webhookLanes());
         await fallsToZero(async () => (await lanes()).length);
         const faults = (await lanes()).map(({ lane, accountSeq }) => `queue ${lane} of account ${accountSeq} is not empty`);
