@@ -2,7 +2,9 @@
 //
 // Its checks of inputs are left out. The document does not describe every rule of an input, such as the options of a model, and tus
 // answers a missing version with 412.
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { killAll } from "../../src/torture/crash/processes.ts";
@@ -22,7 +24,7 @@ const LONGEST_MS = 300_000;
 
 const installed = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "genrouter/schemathesis/bin/schemathesis");
 const program = [Bun.which("schemathesis"), installed].find(
-  (path) => path !== null && Bun.spawnSync([path, "--version"]).success,
+  (path) => path !== null && existsSync(path) && Bun.spawnSync([path, "--version"]).success,
 );
 if (program == null)
   process.stdout.write(
