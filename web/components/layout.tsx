@@ -10,6 +10,7 @@ import { ConnectionBanner } from "./connection.tsx";
 import { wentBack } from "./going-back.ts";
 import { Icon } from "./icon.tsx";
 import { followLink } from "./links.ts";
+import { shortcutText } from "./shortcut.ts";
 import { ownTitle } from "./title.ts";
 import { Toasts } from "./toast.tsx";
 import { UserMenu } from "./user-menu.tsx";
@@ -77,7 +78,7 @@ const SearchButton = ({ search }: { search: () => void }): VNode => (
   <button type="button" class="button is-search" onClick={search}>
     <Icon of={Search} size={16} />
     <span>{words.frame.search}</span>
-    <kbd>{/Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘K" : "Ctrl K"}</kbd>
+    <kbd>{shortcutText("K")}</kbd>
   </button>
 );
 

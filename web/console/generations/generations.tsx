@@ -36,7 +36,7 @@ const Choose = ({ of, isChosen, choose }: { of: GenerationDto } & Choice): VNode
   />
 );
 
-/** Only pictures are loaded by the gallery; a clip or sound is loaded on its own page. */
+/** The gallery loads pictures and the first frames of clips. A sound is loaded on its own page. */
 const Picture = ({ of }: { of: GenerationDto }): VNode => {
   const [file] = of.files;
   if (file?.thumbUrl) return <FilePreview of={of} file={file} small />;

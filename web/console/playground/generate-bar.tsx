@@ -1,5 +1,6 @@
 // The bottom of the form: number of variants, the price, and the button that submits.
 import type { VNode } from "preact";
+import { shortcutText } from "../../components/shortcut.ts";
 import { words } from "../../words/words.ts";
 import { MOST_VARIANTS } from "./draft.ts";
 
@@ -11,8 +12,6 @@ type Props = {
   /** What keeps the button from submitting. */
   state: "ready" | "busy" | "uploading" | "not-allowed";
 };
-
-const SHORTCUT = /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘ Enter" : "Ctrl Enter";
 
 export const GenerateBar = ({ variants, setVariants, price, state }: Props): VNode => (
   <div class="generate-bar">
@@ -26,7 +25,12 @@ export const GenerateBar = ({ variants, setVariants, price, state }: Props): VNo
         ))}
       </select>
     </label>
-    <button type="submit" class="button is-main" disabled={state !== "ready"} title={words.playground.shortcut(SHORTCUT)}>
+    <button
+      type="submit"
+      class="button is-main"
+      disabled={state !== "ready"}
+      title={words.playground.shortcut(shortcutText("Enter"))}
+    >
       {state === "busy" && words.playground.submitting}
       {state === "uploading" && words.playground.uploading}
       {(state === "ready" || state === "not-allowed") && words.playground.generate(price)}
