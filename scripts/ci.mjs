@@ -114,11 +114,28 @@ let failed = 0;
 
 /** A failed test with the first two lines of its message, if present. */
 const FAILED = /^\(fail\).*(?:\n {7}\S.*){0,2}/gm;
+const TEST_FILE = /^(?:test|actors)\/\S+\.test\.ts:$/;
+const PASSED = /^\((?:pass|skip)\)/;
+const CONTEXT_LINES = 25;
+
+/** The file of a failed test and what its runner printed before it: the error, which stands above the line `(fail)`. */
+const contextOf = (out, at) => {
+  const lines = out.slice(0, at).trimEnd().split("\n");
+  const file = lines.findLast((line) => TEST_FILE.test(line)) ?? "";
+  const from = lines.findLastIndex((line) => PASSED.test(line) || line.startsWith("(fail)") || TEST_FILE.test(line));
+  return [file, ...lines.slice(from + 1).slice(-CONTEXT_LINES)].filter(Boolean).map((line) => `  ${line}`);
+};
 
 /** Counts a completed command by its last line "N passed, N failed"; without such a line it counts as one check. */
 const count = ({ name, mayFail }, out, code) => {
   if (mayFail) return;
-  for (const [found] of out.matchAll(FAILED)) failures.push(`${name}: ${found}`);
+  const seen = new Set();
+  for (const { 0: found, index } of out.matchAll(FAILED)) {
+    // The runner repeats the failed tests at the end of its output.
+    if (seen.has(found)) continue;
+    seen.add(found);
+    failures.push(`${name}: ${found}`, ...contextOf(out, index));
+  }
   const [, good, bad] = [...out.matchAll(/^(\d+) passed, (\d+) failed$/gm)].at(-1) ?? [];
   passed += Number(good ?? (code === 0 ? 1 : 0));
   const figure = Number(bad ?? 0);

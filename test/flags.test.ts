@@ -1,11 +1,13 @@
 // The test programs reject invalid flags in one line, and fuzz removes its directory when a signal stops it.
+
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { dropScratch } from "./scratch.ts";
 
 const home = mkdtempSync(join(tmpdir(), "flags-"));
-afterAll(() => rmSync(home, { recursive: true, force: true }));
+afterAll(() => dropScratch(home));
 
 const start = (program: string, words: readonly string[], TMPDIR = home) =>
   Bun.spawn([process.execPath, join(import.meta.dir, program, "main.ts"), ...words], {

@@ -1,10 +1,12 @@
 // The whole service in one call: real components, real HTTP, the simulator behind real sockets, and a fast clock.
+
 import { expect } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Catalogue } from "../catalogue/load.ts";
 import type { AdminService } from "../src/admin/admin-service.ts";
+import { dropScratch } from "./scratch.ts";
 // Loaded with the harness, so that no request of a test waits for its code.
 import "../src/admin/admin-service.ts";
 import { createComponentList } from "../src/app/component-list.ts";
@@ -286,7 +288,7 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
     // A file that is still written would create the directory again. The wait is bounded, because a test can block a file.
     const endMono = performance.now() + WRITERS_MS;
     while (!watched.isIdle() && performance.now() < endMono) await new Promise((wake) => setTimeout(wake, 2));
-    rmSync(dir, { recursive: true, force: true });
+    dropScratch(dir);
   };
   const verify = async () => {
     const broken = (await store.verify(clock.nowMs())).filter((check) => !check.ok);

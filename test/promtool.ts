@@ -1,6 +1,8 @@
 // promtool and the Prometheus server for tests: installed programs, or Debian's, unpacked into node_modules/.cache.
-import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+
+import { mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
+import { dropScratch } from "./scratch.ts";
 
 const CACHE = join(import.meta.dir, "../node_modules/.cache");
 const KEPT = join(CACHE, "prometheus");
@@ -29,7 +31,7 @@ const unpack = (): void => {
   } catch {
     // Another process was first; the next search finds the programs that it unpacked.
   } finally {
-    rmSync(aside, { recursive: true, force: true });
+    dropScratch(aside);
   }
 };
 

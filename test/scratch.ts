@@ -10,6 +10,7 @@ const DYING_MS = 50;
 const DYING_TURNS = 10;
 let isWatching = false;
 
+/** Removes a directory, if it exists. A process that has just been killed may still write to it, so this tries several times. */
 export const dropScratch = (dir: string): void => {
   held.delete(dir);
   for (let turn = 0; turn < DYING_TURNS; turn += 1)

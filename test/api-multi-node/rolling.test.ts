@@ -1,6 +1,7 @@
 // Test of a rolling restart: three processes stop and start again, one after the other, and no request fails.
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
@@ -12,6 +13,7 @@ import { eventually } from "../eventually.ts";
 import { openTestBucket } from "../files/s3/bucket.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import { freshDatabase } from "../postgres/databases.ts";
+import { dropScratch } from "../scratch.ts";
 
 const NODES = 3;
 const CALLERS = 6;
@@ -87,7 +89,7 @@ describe.skipIf(postgresReason !== undefined)(`three processes${postgresReason ?
       killAll();
       await bucket.close();
       database.drop();
-      rmSync(dir, { recursive: true, force: true });
+      dropScratch(dir);
     };
   }, 180_000);
   afterAll(() => close());

@@ -1,7 +1,7 @@
 // The harness of the API tests: it compares every response with openapi.json, and the database before and after every rejection.
 
 import { expect } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Catalogue, catalogueOver, loadCatalogue } from "../../catalogue/load.ts";
@@ -10,6 +10,7 @@ import { builtInProviders } from "../../src/providers/providers.ts";
 import { nodesAsked, openAsked } from "../api-multi-node/request.ts";
 import type { Harness, HarnessOptions, ParsedResponse, Tenant } from "../harness.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
+import { dropScratch } from "../scratch.ts";
 import { undescribed } from "./described.ts";
 
 /** Opens a harness that fails a request whose response openapi.json does not describe. */
@@ -106,7 +107,7 @@ export const openStillHarness = async (options: HarnessOptions = {}): Promise<St
     },
     close: async () => {
       await harness.close();
-      rmSync(dir, { recursive: true, force: true });
+      dropScratch(dir);
     },
   };
 };
@@ -181,6 +182,6 @@ export const wideCatalogue = (): Catalogue => {
     for (const [id, model] of Object.entries(MODELS)) writeFileSync(join(dir, "models", `${id}.json`), JSON.stringify(model));
     return catalogueOver([...sampleCatalogue().models, ...loadCatalogue(dir, [...builtInProviders(), "keyless"]).models]);
   } finally {
-    rmSync(dir, { recursive: true, force: true });
+    dropScratch(dir);
   }
 };

@@ -1,9 +1,11 @@
 // Resumable uploads over real HTTP: each rule of tus 1.0, limits, quota, expiry and the file at the end.
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Harness } from "../harness.ts";
+import { dropScratch } from "../scratch.ts";
 import { codeOf, messageOf, openApiHarness } from "./harness.ts";
 import { APPEND, append, beginAppend, create, created, head, offsetOf, TUS, terminate, UPLOADS } from "./tus-requests.ts";
 import { sampleBytes } from "./upload-requests.ts";
@@ -20,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await harness.close();
-  rmSync(dir, { recursive: true, force: true });
+  dropScratch(dir);
 });
 
 /** Parts on disk, stored or being received. */
@@ -378,6 +380,6 @@ test("an upload expires after 24 hours: 410, quota and bytes are released, and t
     expect((await head(still, path)).status).toBe(404);
   } finally {
     await still.close();
-    rmSync(home, { recursive: true, force: true });
+    dropScratch(home);
   }
 });

@@ -1,9 +1,11 @@
 // Uploads whose client sends almost nothing: they end after a minute and free their places.
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Harness } from "../harness.ts";
+import { dropScratch } from "../scratch.ts";
 import { openApiHarness } from "./harness.ts";
 import { beginAppend, created, head, offsetOf } from "./tus-requests.ts";
 import { beginUpload, FILE_PART, FORM, formOf, sampleBytes, sendFile } from "./upload-requests.ts";
@@ -18,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await harness.close();
-  rmSync(dir, { recursive: true, force: true });
+  dropScratch(dir);
 });
 
 const receiving = (folder: string): string[] => readdirSync(join(dir, folder, "incoming"));

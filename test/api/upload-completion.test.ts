@@ -1,4 +1,5 @@
 // The completion of resumable uploads while other requests and other nodes complete the same upload.
+
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,6 +9,7 @@ import type { Mutation } from "../../src/domain/mutations.ts";
 import type { BeginUpload } from "../../src/domain/upload-mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Harness } from "../harness.ts";
+import { dropScratch } from "../scratch.ts";
 import { codeOf, messageOf, openApiHarness } from "./harness.ts";
 import { append, created, head } from "./tus-requests.ts";
 import { sampleBytes } from "./upload-requests.ts";
@@ -38,7 +40,7 @@ beforeEach(() => {
 });
 afterAll(async () => {
   await harness.close();
-  rmSync(dir, { recursive: true, force: true });
+  dropScratch(dir);
 });
 
 /** Stored parts on disk. */

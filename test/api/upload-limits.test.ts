@@ -1,8 +1,10 @@
 // Limits of uploaded files: bytes and files of an account, and rows of deleted files.
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { dropScratch } from "../scratch.ts";
 import { codeOf, messageOf, openApiHarness } from "./harness.ts";
 import { append, create, created } from "./tus-requests.ts";
 import { type FileResource, sampleBytes, sendFile, uploaded } from "./upload-requests.ts";
@@ -17,7 +19,7 @@ beforeAll(async () => {
   clip = await sampleBytes(harness, "clip.mp4?seconds=4&width=64&height=48");
   await harness.close();
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+afterAll(() => dropScratch(dir));
 
 test("an account stores at most its quota, and identical bytes count once", async () => {
   const quota = await openApiHarness({ env: { GENROUTER_LIMITS__UPLOAD_QUOTA_BYTES: String(picture.length + 10) } });

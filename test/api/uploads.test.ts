@@ -1,4 +1,5 @@
 // Uploaded files over real HTTP: upload, list, read, download and delete; bodies that break off or lie; limits.
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,6 +7,7 @@ import { dirname, join } from "node:path";
 import { newId } from "../../src/domain/ids.ts";
 import { pathOfFile } from "../../src/files/local.ts";
 import type { Harness } from "../harness.ts";
+import { dropScratch } from "../scratch.ts";
 import { codeOf, messageOf, openApiHarness } from "./harness.ts";
 import { beginUpload, FILE_PART, type FileResource, FORM, formOf, sampleBytes, sendFile, uploaded } from "./upload-requests.ts";
 
@@ -24,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await harness.close();
-  rmSync(dir, { recursive: true, force: true });
+  dropScratch(dir);
 });
 
 /** Names below the directory of uploads: stored blobs, and parts that are being received. */
@@ -297,7 +299,7 @@ test("a file expires after its retention, and its bytes are deleted", async () =
     expect(await short.store.uploadedBytes(short.tenant.accountSeq)).toBe(0);
   } finally {
     await short.close();
-    rmSync(home, { recursive: true, force: true });
+    dropScratch(home);
   }
 });
 

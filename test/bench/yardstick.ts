@@ -20,7 +20,7 @@ export const isLadder = (dir: string): boolean =>
 
 /** Starts its rung on the measured core. */
 export const startYardstick = async (dir: string): Promise<Side & { stop(): void }> => {
-  rmSync(PLACE, { recursive: true, force: true });
+  dropScratch(PLACE);
   cpSync(dir, PLACE, { recursive: true, dereference: true });
   // Each account in a batch writes a page: both ladders have the same number of accounts.
   const keys = readFileSync(join(dir, KEYS), "utf8").replace(/\bACCOUNTS = \d+/, `ACCOUNTS = ${ACCOUNTS}`);

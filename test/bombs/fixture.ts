@@ -1,8 +1,10 @@
 // Fixture of the bombs: a service of one or more nodes, its simulator and accounts, all in separate processes.
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+
+import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Child, freePort, type Genrouter, run, start } from "../../src/torture/crash/processes.ts";
+import { dropScratch } from "../scratch.ts";
 
 export type Account = { name: string; id: string; key: string };
 export type Node = { url: string; child: Child };
@@ -139,7 +141,7 @@ export const openPlace = async (genrouter: Genrouter, count: number, options: Pl
       clearTimeout(late);
       for (const child of [simulator, library, served]) child.kill("SIGKILL");
       await shared?.stop();
-      rmSync(dir, { recursive: true, force: true });
+      dropScratch(dir);
     },
   };
 };

@@ -1,13 +1,15 @@
 // Validation of the fields voice, language, speed, output_format, background and mask_url, and of parts of an endpoint.
+
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CatalogueError, loadCatalogue } from "../../catalogue/load.ts";
+import { dropScratch } from "../scratch.ts";
 
 const made: string[] = [];
 afterAll(() => {
-  for (const directory of made) rmSync(directory, { recursive: true, force: true });
+  for (const directory of made) dropScratch(directory);
 });
 
 type File = { fields: Record<string, unknown>; routes: { options: Record<string, unknown> }[] };

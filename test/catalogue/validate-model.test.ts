@@ -1,13 +1,15 @@
 // Validation of model files: every fault is reported with its JSON location, all faults at once.
+
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { builtInCatalogue, CatalogueError, loadCatalogue } from "../../catalogue/load.ts";
+import { dropScratch } from "../scratch.ts";
 
 const made: string[] = [];
 afterAll(() => {
-  for (const directory of made) rmSync(directory, { recursive: true, force: true });
+  for (const directory of made) dropScratch(directory);
 });
 
 /** A catalogue directory with these files under models/. */

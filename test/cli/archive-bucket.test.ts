@@ -1,6 +1,7 @@
 // `genrouter archive --to bucket` and `verify --archive bucket` against an S3 server and against a bucket with planted faults.
+
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { start } from "../../src/torture/crash/processes.ts";
@@ -8,6 +9,7 @@ import { BEFORE_MS, FIRST, fileBooks, LATER_BEFORE_MS } from "../archive/fixture
 import { PROGRAM } from "../built.ts";
 import { type BucketServer, startBucket } from "../cluster/bucket.ts";
 import { type Asked, openTestBucket, type TestBucket } from "../files/s3/bucket.ts";
+import { dropScratch } from "../scratch.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
@@ -34,7 +36,7 @@ describe("archive and verify against an S3 server from a package", () => {
   afterAll(async () => {
     server.child.kill("SIGKILL");
     await server.child.ended;
-    rmSync(dir, { recursive: true, force: true });
+    dropScratch(dir);
   });
 
   test("write an archive, report nothing to archive when repeated, append a second manifest, and verify both", async () => {

@@ -1,7 +1,8 @@
 // Temporary directories for tests; each test file removes its own directories when it ends.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { dropScratch } from "../scratch.ts";
 
 const made: string[] = [];
 
@@ -14,5 +15,5 @@ export const freshDir = (): string => {
 
 /** Removes the directories of this file; for `afterAll`. */
 export const dropDirs = (): void => {
-  for (const dir of made.splice(0)) rmSync(dir, { recursive: true, force: true });
+  for (const dir of made.splice(0)) dropScratch(dir);
 };

@@ -1,10 +1,12 @@
 // `genrouter statechart`: lists and draws the statecharts, and replays a stored generation with guards, effects and transfers.
+
 import { expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MACHINE_NAMES } from "../../actors/chart/machines.ts";
 import { openScene } from "../generation/fixture.ts";
+import { dropScratch } from "../scratch.ts";
 import { runHere } from "./captured.ts";
 
 test("statechart list shows every statechart with all of its transitions covered by tests", async () => {
@@ -35,7 +37,7 @@ test("statechart diagram prints the diagram of the README, SVG or JSON, and writ
     const nowhere = await runHere(["statechart", "diagram", "ledger", "-o", join(dir, "no/where")]);
     expect([nowhere.exit, nowhere.err]).toEqual([78, expect.stringContaining("ENOENT")]);
   } finally {
-    rmSync(dir, { recursive: true, force: true });
+    dropScratch(dir);
   }
   const unknown = await runHere(["statechart", "diagram", "teapot"]);
   expect([unknown.exit, unknown.err]).toEqual([2, expect.stringContaining("there are generation, route-health, ledger")]);
@@ -81,6 +83,6 @@ test("statechart replay shows guards, effects and transfers of a generation with
     expect([missing.exit, missing.err]).toEqual([4, expect.stringContaining("there is no generation")]);
     await scene.close();
   } finally {
-    rmSync(dir, { recursive: true, force: true });
+    dropScratch(dir);
   }
 });

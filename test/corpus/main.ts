@@ -1,9 +1,11 @@
 // Program of `npm run corpus [-- --kept]`: compares the whole corpus with ffmpeg and ffprobe and prints a table.
 // The last line of its output is `N passed, N failed`.
-import { mkdtempSync, rmSync } from "node:fs";
+
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readFlags } from "../flags.ts";
+import { dropScratch } from "../scratch.ts";
 import { ALL, isPicture, KEPT, keptBytes } from "./all.ts";
 import { type Checked, check } from "./check.ts";
 import { readExpected } from "./expected.ts";
@@ -73,7 +75,7 @@ const run = async (): Promise<number> => {
     await makeCorpus(dir);
     return await checkAll(whole(dir));
   } finally {
-    rmSync(dir, { recursive: true, force: true });
+    dropScratch(dir);
   }
 };
 

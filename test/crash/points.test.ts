@@ -1,6 +1,7 @@
 // A short crash program: a kill at every named point, a few random kills under load, and an audit that can fail.
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Submission } from "../../src/simulator/log.ts";
@@ -12,6 +13,7 @@ import type { Stored } from "../../src/torture/crash/read-store.ts";
 import type { ReceivedWebhook } from "../../src/torture/crash/webhook-log.ts";
 import { PROGRAM } from "../built.ts";
 import { casesOfShare } from "../case-share.ts";
+import { dropScratch } from "../scratch.ts";
 import { type PointWorld, playBirth, playInsideSettlement, playPoint, playUpgrade } from "./point-run.ts";
 import { POINTS } from "./points.ts";
 
@@ -46,7 +48,7 @@ beforeAll(async () => {
 afterAll(async () => {
   simulator.child.kill("SIGKILL");
   await simulator.child.ended;
-  rmSync(dir, { recursive: true, force: true });
+  dropScratch(dir);
 });
 
 describe("killed", () => {

@@ -1,9 +1,11 @@
 // Catalogue with one model for each kind of order: clip, edit, lip sync, image, image set, music, speech.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Catalogue, loadCatalogue } from "../../catalogue/load.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
+import { dropScratch } from "../scratch.ts";
 
 type Sold = { tasks: string[]; kind: string; fields: JsonObject; price: JsonObject; files?: number; delivers?: JsonObject };
 
@@ -95,6 +97,6 @@ export const deliveriesCatalogue = (): Catalogue => {
     }
     return loadCatalogue(dir, ["fal", "replicate"]);
   } finally {
-    rmSync(dir, { recursive: true, force: true });
+    dropScratch(dir);
   }
 };

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { killAtTheEnd } from "../scratch.ts";
+import { dropScratch, killAtTheEnd } from "../scratch.ts";
 
 export type SmallDisk = {
   path: string;
@@ -42,7 +42,7 @@ export const mountSmallDisk = (size: string, at?: string): SmallDisk | string =>
     drop: () => {
       mounted.delete(disk);
       spawnSync("umount", ["-l", path]);
-      rmSync(path, { recursive: true, force: true });
+      dropScratch(path);
     },
   };
   mounted.add(disk);

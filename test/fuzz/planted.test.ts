@@ -1,10 +1,12 @@
 // Tests that the fuzzer finds each defect that a proxy in front of the service plants, and nothing without one.
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { casesOfShare } from "../case-share.ts";
+import { dropScratch } from "../scratch.ts";
 import { openWorld, type World } from "./fixture.ts";
 import { keptCases } from "./kept.ts";
 import { playKept, runCases } from "./run.ts";
@@ -55,7 +57,7 @@ afterAll(async () => {
   world.books.close();
   await front.stop(true);
   await served.close();
-  rmSync(dir, { recursive: true, force: true });
+  dropScratch(dir);
 });
 
 /** Plays cases until one finds a defect, at most as many as a defect of this kind may need. */

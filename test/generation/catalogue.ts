@@ -1,9 +1,11 @@
 // Small catalogues for one test: one model of tiny images with the routes that the test needs.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Catalogue, loadCatalogue } from "../../catalogue/load.ts";
 import type { JsonObject, MediaKind } from "../../src/domain/types.ts";
+import { dropScratch } from "../scratch.ts";
 
 /** The model of every catalogue made here, and a valid input for it. */
 export const MODEL = "life";
@@ -89,6 +91,6 @@ export const catalogueOf = (routes: readonly TestRoute[], files = 1, kind: Media
     writeFileSync(join(dir, "models", `${MODEL}.json`), JSON.stringify(model));
     return loadCatalogue(dir);
   } finally {
-    rmSync(dir, { recursive: true, force: true });
+    dropScratch(dir);
   }
 };

@@ -1,6 +1,7 @@
 // Tests of a lost submission to a provider with idempotency keys: it is resent only while the provider keeps the key.
+
 import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { builtInCatalogue } from "../../catalogue/load.ts";
@@ -8,6 +9,7 @@ import { createSimulator } from "../../src/simulator/simulator.ts";
 import { testClock } from "../clock.ts";
 import { openHarness } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
+import { dropScratch } from "../scratch.ts";
 
 setDefaultTimeout(60_000);
 
@@ -33,7 +35,7 @@ const restartedAfter = async (downMs: number) => {
     await again.close();
     await simulator.stop();
     clock.stop();
-    rmSync(dir, { recursive: true, force: true });
+    dropScratch(dir);
   });
   const ended = await again.eventually(async () => {
     const shown = await again.show(id, first.tenant.key);

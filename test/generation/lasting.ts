@@ -1,6 +1,7 @@
 // A fixture that survives a crash of its harness: the same directory, simulator and clock before and after.
+
 import { onTestFinished } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StoreUnknown } from "../../src/domain/commit-errors.ts";
@@ -9,6 +10,7 @@ import { createSimulator } from "../../src/simulator/simulator.ts";
 import type { Store } from "../../src/store/store.ts";
 import { testClock } from "../clock.ts";
 import type { HarnessOptions, Tenant } from "../harness.ts";
+import { dropScratch } from "../scratch.ts";
 import type { TestRoute } from "./catalogue.ts";
 import { testDisk } from "./disk.ts";
 import { openScene, type Scene } from "./fixture.ts";
@@ -84,7 +86,7 @@ export const openLasting = async (
     await first.crash();
     await simulator.stop();
     clock.stop();
-    rmSync(dir, { recursive: true, force: true });
+    dropScratch(dir);
   });
   return {
     first,

@@ -1,7 +1,8 @@
 // Tests of restoring a backup after the service had continued: no job that was purchased meanwhile is purchased again.
+
 import { Database } from "bun:sqlite";
 import { expect, onTestFinished, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StoreUnknown } from "../../src/domain/commit-errors.ts";
@@ -12,6 +13,7 @@ import { RESTORED_AT, TAKEN_AT, UP_TO_SEQ } from "../../src/store/sql/queries/re
 import { markRestored } from "../../src/store/sqlite/mark-restored.ts";
 import type { Store } from "../../src/store/store.ts";
 import { testClock } from "../clock.ts";
+import { dropScratch } from "../scratch.ts";
 import { FAL, REPLICATE, SPARE, type TestRoute } from "./catalogue.ts";
 import { type End, expectEnd, openScene, type Scene } from "./fixture.ts";
 
@@ -59,7 +61,7 @@ const restore = async ({
   onTestFinished(async () => {
     await simulator.stop();
     clock.stop();
-    rmSync(parent, { recursive: true, force: true });
+    dropScratch(parent);
   });
   for (const rule of rules) simulator.script(rule);
   let takenAtMs: number | undefined;

@@ -1,12 +1,14 @@
 // Two hundred concurrent slow downloads of a large file are streamed from disk in bounded memory.
+
 import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, truncateSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { start, until } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
+import { dropScratch } from "../scratch.ts";
 
 const MB = 1024 * 1024;
 const CALLERS = 200;
@@ -17,7 +19,7 @@ const MOST_GROWTH_MB = 160;
 const FIRST_PART = MB;
 
 const dir = mkdtempSync(join(tmpdir(), "parallel-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+afterAll(() => dropScratch(dir));
 
 const rssMb = (pid: number) => Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024;
 

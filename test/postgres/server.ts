@@ -1,4 +1,5 @@
 // A PostgreSQL server for tests and programs: a new cluster in a temporary directory, removed with this process.
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, closeSync, existsSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -6,6 +7,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { refuseInQuickSet } from "../../scripts/test-sets.ts";
+import { dropScratch } from "../scratch.ts";
 import { AS, binary, VERSION } from "./binaries.ts";
 
 export type Server = {
@@ -125,7 +127,7 @@ export const openServer = async (settings: Record<string, string> = {}): Promise
     kill,
     stop: async () => {
       await kill();
-      rmSync(dir, { recursive: true, force: true });
+      dropScratch(dir);
       watch.stdin?.end();
     },
   };

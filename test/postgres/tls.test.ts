@@ -1,17 +1,19 @@
 // TLS to PostgreSQL: the store opens only a server with a verified certificate.
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import { AUTHORITY, CERTIFICATE, KEY } from "../media/certificates.ts";
 import { SELF_SIGNED } from "../providers/certificate.ts";
+import { dropScratch } from "../scratch.ts";
 import { AS } from "./binaries.ts";
 import { onPostgres } from "./databases.ts";
 import { openServer, type Server } from "./server.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "genrouter-tls-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+afterAll(() => dropScratch(dir));
 /** Writes a file that only the user of PostgreSQL may read, as PostgreSQL requires of its key. */
 const put = (name: string, text: string): string => {
   const path = join(dir, name);

@@ -1,7 +1,9 @@
 // The disk of a power cut: replaces the directory by the synced state that the shim recorded.
+
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildShim } from "../fault-injection/build.ts";
+import { dropScratch } from "../scratch.ts";
 
 /**
  * The loss of a cut. `bytes`: written to remaining files and never synced. `names`: created and never synced. `isEarly`: the
@@ -96,7 +98,7 @@ export const openPowerDisk = (dir: string, say: (line: string) => void, deaf?: s
           if (statSync(join(from, name)).isFile()) writeFileSync(join(to, name), readFileSync(join(from, name)), { mode: 0o600 });
     };
     if (loss.isEarly) return loss;
-    rmSync(restored, { recursive: true, force: true });
+    dropScratch(restored);
     restore("0", dir, restored);
     rmSync(dir, { recursive: true });
     rmSync(copy, { recursive: true });
@@ -106,7 +108,7 @@ export const openPowerDisk = (dir: string, say: (line: string) => void, deaf?: s
 
   return {
     plug: () => {
-      rmSync(copy, { recursive: true, force: true });
+      dropScratch(copy);
       mkdirSync(copy);
       const hearing = deaf === undefined ? {} : { POWERFS_DEAF: deaf };
       return { LD_PRELOAD: shim, POWERFS_DIR: dir, POWERFS_COPY: copy, POWERFS_SYNC_MS: String(SYNC_MS), ...hearing };

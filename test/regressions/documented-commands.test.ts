@@ -1,14 +1,16 @@
 // Documented and printed commands run unchanged without a terminal, and their figures agree.
+
 import { afterAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PROGRAM } from "../built.ts";
 import { runHere } from "../cli/captured.ts";
 import { openServer } from "../postgres/server.ts";
+import { dropScratch } from "../scratch.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "gr-a15-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+afterAll(() => dropScratch(dir));
 
 const root = join(import.meta.dir, "../..");
 const pageOf = (name: string) => readFileSync(join(root, name), "utf8");

@@ -1,4 +1,5 @@
 // Full local disk of a node: detection from failed writes, and recovery.
+
 import { afterEach, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,10 +10,11 @@ import type { Files } from "../../src/files/port.ts";
 import { StorageRefused, StorageUnavailable } from "../../src/files/port.ts";
 import { testClock } from "../clock.ts";
 import { eventually } from "../eventually.ts";
+import { dropScratch } from "../scratch.ts";
 
 const dirs: string[] = [];
 afterEach(() => {
-  for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true, force: true });
+  for (const dir of dirs.splice(0)) dropScratch(dir);
 });
 
 const open = (places: { keep?: () => Promise<string>; write?: () => Promise<void> } = {}) => {

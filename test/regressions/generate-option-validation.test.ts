@@ -1,10 +1,12 @@
 // `generate` and `download` validate options and output paths before they send a request.
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runHere } from "../cli/captured.ts";
 import { type Harness, openHarness, type ReceivedResponse } from "../harness.ts";
+import { dropScratch } from "../scratch.ts";
 import { runAs } from "./as-user.ts";
 
 let harness: Harness;
@@ -34,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await harness.close();
-  rmSync(dir, { recursive: true, force: true });
+  dropScratch(dir);
 });
 
 const client = () => ["--url", harness.url, "--key", harness.tenant.key];

@@ -1,6 +1,7 @@
 // Metrics and alerts: provider costs, active faults, and no alerts while idle.
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { catalogueOver } from "../../catalogue/load.ts";
@@ -13,11 +14,12 @@ import { openHarnessOfNodes } from "../harness-nodes.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import { hasPromtool, promtoolBeside } from "../promtool.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
+import { dropScratch } from "../scratch.ts";
 import { openCollector } from "../telemetry/collector.ts";
 import { samplesIn, scraped } from "../telemetry/scraped.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "operator-a5-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+afterAll(() => dropScratch(dir));
 
 const MODEL = "vidmodel-2.0-fast";
 const INPUT = { resolution: "480p", duration: 4 };

@@ -1,9 +1,11 @@
 // Exit codes of a failed start: unreadable input is restarted by systemd, invalid input is not.
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EXITS } from "../../src/cli/exit-codes.ts";
+import { dropScratch } from "../scratch.ts";
 import { runAs } from "./as-user.ts";
 
 const unit = readFileSync(join(import.meta.dir, "../../deploy/systemd/genrouter.service"), "utf8");
@@ -14,7 +16,7 @@ beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), "gr-a15-"));
   chmodSync(dir, 0o777);
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+afterAll(() => dropScratch(dir));
 
 const file = (name: string, text: string, mode = 0o644): string => {
   const path = join(dir, name);

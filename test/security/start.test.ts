@@ -1,14 +1,16 @@
 // Live start with BUN_CONFIG_VERBOSE_FETCH, which prints credentials: exit code 78, nothing written.
+
 import { afterAll, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PROGRAM } from "../built.ts";
+import { dropScratch } from "../scratch.ts";
 
 const KEY = "provider-canary-0b7e";
 const dirs: string[] = [];
 afterAll(() => {
-  for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
+  for (const dir of dirs) dropScratch(dir);
 });
 
 /** Starts the program and reads its output until it exits or listens. */

@@ -1,12 +1,14 @@
 // Tests the simulator's log: each submission is on disk before its response, and jobs continue after a restart.
+
 import { afterAll, afterEach, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DIALECT_IDS } from "../../src/simulator/dialect-ids.ts";
 import { openLog, type Submission } from "../../src/simulator/log.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
+import { dropScratch } from "../scratch.ts";
 import { call, movableClock } from "./fixture.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "simulator-"));
@@ -26,7 +28,7 @@ const children: { kill(signal: string): void }[] = [];
 afterEach(() => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
 });
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+afterAll(() => dropScratch(directory));
 
 /** Starts the command in a separate process and waits for its URL. */
 const start = async (...flags: string[]) => {

@@ -1,6 +1,7 @@
 // Tests that caches of ended generations are full within ten minutes of a steady load and grow no further.
+
 import { expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { GenerationRecord } from "../../src/domain/types.ts";
@@ -8,6 +9,7 @@ import { createRecordCache } from "../../src/generations/record-cache.ts";
 import { createJobClaims } from "../../src/providers/job-claims.ts";
 import { openReader, openWriter, pragma } from "../../src/store/sqlite/open.ts";
 import { newGeneration } from "../new-generation.ts";
+import { dropScratch } from "../scratch.ts";
 
 /** Submissions of ten minutes at 20 per second. */
 const TEN_MINUTES = 12_000;
@@ -82,6 +84,6 @@ test("the page caches of both connections are full within ten minutes, at 6 kB o
   } finally {
     reader.close();
     writer.close();
-    rmSync(dir, { recursive: true, force: true });
+    dropScratch(dir);
   }
 });

@@ -1,12 +1,14 @@
 // Tests the runtime statistics that a service returns over its control socket: memory, counts and event loop lag.
+
 import { expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AdminService } from "../../src/admin/admin-service.ts";
 import { createRuntimeStats } from "../../src/app/runtime-stats.ts";
 import { openControl } from "../../src/cli/control.ts";
 import { fetchStats } from "../../src/cli/control-client.ts";
+import { dropScratch } from "../scratch.ts";
 
 const ABOUT = { url: "http://127.0.0.1:1", mode: "test", version: "0.0.0", pid: process.pid } as const;
 const COUNTS = { queued: 1, running: 7, live: 6, deadlines: 8, tasks: 5, writes: 0 };
@@ -43,6 +45,6 @@ test("returns runtime statistics over the control socket, each for the time sinc
     expect(collected.objects?.Map).toBeGreaterThanOrEqual(kept.length);
   } finally {
     await close();
-    rmSync(dir, { recursive: true, force: true });
+    dropScratch(dir);
   }
 });

@@ -1,15 +1,17 @@
 // Tests that only the service itself responds at its address while it starts, so that a 200 is always valid.
+
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort, start } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
+import { dropScratch } from "../scratch.ts";
 
 const STARTS = 3;
 const CALLERS = 24;
 const home = mkdtempSync(join(tmpdir(), "starts-"));
-afterAll(() => rmSync(home, { recursive: true, force: true }));
+afterAll(() => dropScratch(home));
 
 test("a starting service refuses connections or responds itself, and never accepts a submission without a key", async () => {
   const wrong: string[] = [];

@@ -1,6 +1,7 @@
 // Crash loop guard: parks a generation after five starts that died in its recovery.
+
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parkingOf } from "../../actors/supervisor/park.ts";
@@ -12,6 +13,7 @@ import type { Store } from "../../src/store/store.ts";
 import { type TestClock, testClock } from "../clock.ts";
 import { catalogueOf, FAL, INPUT, MODEL } from "../generation/catalogue.ts";
 import { type Harness, openHarness } from "../harness.ts";
+import { dropScratch } from "../scratch.ts";
 import { testTelemetry } from "../telemetry/open-telemetry.ts";
 import { stepMutation, violations } from "./fixture.ts";
 import { openHere } from "./open-store.ts";
@@ -39,7 +41,7 @@ beforeEach(async () => {
 });
 afterEach(() => {
   clock.stop();
-  rmSync(dir, { recursive: true, force: true });
+  dropScratch(dir);
 });
 
 class Died extends Error {}

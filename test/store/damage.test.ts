@@ -1,10 +1,12 @@
 // Corruption checks before the first write: a damaged page, a missing write-ahead log.
+
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { closeSync, cpSync, existsSync, mkdtempSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StoreDamaged } from "../../src/store/sqlite/errors.ts";
 import { openSqliteReads } from "../../src/store/sqlite/reads.ts";
+import { dropScratch } from "../scratch.ts";
 import { admit, openAccount } from "./fixture.ts";
 import { openDirectory } from "./open-store.ts";
 
@@ -16,7 +18,7 @@ const mark = (of: string) => join(of, "log-in-use");
 beforeEach(() => {
   base = mkdtempSync(join(tmpdir(), "damage-"));
 });
-afterEach(() => rmSync(base, { recursive: true, force: true }));
+afterEach(() => dropScratch(base));
 
 const PAGE = 4096;
 

@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StoreFull, StoreUnknown } from "../../src/domain/commit-errors.ts";
@@ -12,6 +12,7 @@ import { DirectoryInUse, DirectoryUnusable, StoreDamaged } from "../../src/store
 import { checkSchema, MIGRATIONS, migrate, SCHEMA_VERSION } from "../../src/store/sqlite/migrate.ts";
 import { openWriter, pragma } from "../../src/store/sqlite/open.ts";
 import { openSqliteReads } from "../../src/store/sqlite/reads.ts";
+import { dropScratch } from "../scratch.ts";
 import { admit, admitMutation, commitOne, NOW_MS, openAccount, startedMutation, succeed, violations } from "./fixture.ts";
 import { openDirectory } from "./open-store.ts";
 
@@ -21,7 +22,7 @@ const open = (more: object = {}) => openDirectory({ dir, mode: "test", ...more }
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), "store-"));
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
+afterEach(() => dropScratch(dir));
 
 /** Returns the error that a promise rejects with. */
 const faultOf = async (promise: Promise<unknown>): Promise<Error> => {

@@ -1,10 +1,12 @@
 // A store that lost its lock or its database file writes nothing more and reports why.
+
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StoreUnknown } from "../../src/domain/commit-errors.ts";
 import type { Store } from "../../src/store/store.ts";
+import { dropScratch } from "../scratch.ts";
 import { NOW_MS, openAccount } from "./fixture.ts";
 import { openDirectory } from "./open-store.ts";
 
@@ -16,7 +18,7 @@ beforeEach(async () => {
   store = await openDirectory({ dir, mode: "test" });
   await openAccount(store, 100);
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
+afterEach(() => dropScratch(dir));
 
 const beat = (): Promise<unknown> =>
   store.commit([{ mutation: "beat", atMs: NOW_MS }]).then(

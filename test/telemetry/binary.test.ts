@@ -1,9 +1,11 @@
 // Tests metrics and traces of the built binary, which must contain the modules that are loaded lazily.
+
 import { expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { currentBinary } from "../built.ts";
+import { dropScratch } from "../scratch.ts";
 import { openCollector } from "./collector.ts";
 import { eventually, startService } from "./running.ts";
 import { scraped } from "./scraped.ts";
@@ -39,7 +41,7 @@ test.skipIf(!binary)(
     } finally {
       await service.kill();
       await collector.stop();
-      rmSync(dir, { recursive: true, force: true });
+      dropScratch(dir);
     }
   },
   60_000,

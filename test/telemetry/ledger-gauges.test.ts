@@ -1,4 +1,5 @@
 // Tests the ledger gauges: equal for every page size, and every imbalance is detected.
+
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
@@ -8,6 +9,7 @@ import { openSqliteReads } from "../../src/store/sqlite/reads.ts";
 import type { GaugeReadings } from "../../src/telemetry/gauge-readings.ts";
 import { createLedgerGauges } from "../../src/telemetry/ledger-gauges.ts";
 import { openHarness } from "../harness.ts";
+import { dropScratch } from "../scratch.ts";
 
 const standingOver = (reads: GaugeReadings["reads"]): GaugeReadings => ({
   ...{ reads, nowMs: () => 0, isReady: () => true, routes: () => [] },
@@ -58,7 +60,7 @@ const inside = async (then: (dir: string) => Promise<void>): Promise<void> => {
     await fill(dir);
     await then(dir);
   } finally {
-    rmSync(dir, { recursive: true, force: true });
+    dropScratch(dir);
   }
 };
 

@@ -1,7 +1,8 @@
 // Tests /metrics: every metric of METRICS is exported with its type and labels, and its values match what happened.
+
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { METRICS } from "../../src/telemetry/metrics.ts";
@@ -9,6 +10,7 @@ import { sampleBytes, uploaded } from "../api/upload-requests.ts";
 import { backUp } from "../backup/fixture.ts";
 import { type Harness, openHarness } from "../harness.ts";
 import { hasPromtool, promtool } from "../promtool.ts";
+import { dropScratch } from "../scratch.ts";
 import { type Scraped, scraped, typesIn } from "./scraped.ts";
 
 const MODEL = "vidmodel-2.0-fast";
@@ -93,7 +95,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await harness.close();
-  for (const dir of [BACKUPS, DIR]) rmSync(dir, { recursive: true, force: true });
+  for (const dir of [BACKUPS, DIR]) dropScratch(dir);
 });
 
 test("exports every metric of METRICS with its type and exactly its labels", () => {

@@ -1,9 +1,11 @@
 // Tests the traces of a real service process: a fallback, a restart, secrets and an unavailable collector.
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { traceOf } from "../../src/telemetry/trace-ids.ts";
+import { dropScratch } from "../scratch.ts";
 import { type Collector, type Got, openCollector } from "./collector.ts";
 import { eventually, type Running, startService } from "./running.ts";
 
@@ -50,7 +52,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.kill();
   await collector.stop();
-  for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
+  for (const dir of dirs) dropScratch(dir);
 });
 
 test("traces a fallback as submit, two attempts and settle below the generation, linked to the request span", async () => {

@@ -1,12 +1,14 @@
 // Stock tus clients upload over connections that break and through restarts of the service.
+
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Upload } from "tus-js-client";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { testClock } from "../clock.ts";
 import { type Harness, openHarness } from "../harness.ts";
+import { dropScratch } from "../scratch.ts";
 import { type CuttingProxy, openCuttingProxy } from "./cutting-proxy.ts";
 import { largeSound } from "./large-sound.ts";
 
@@ -42,7 +44,7 @@ afterAll(async () => {
   await harness.close();
   await simulator.stop();
   clock.stop();
-  rmSync(dir, { recursive: true, force: true });
+  dropScratch(dir);
 });
 
 /** Uploads with tus-js-client, which continues by itself after each error. @returns the id of the file */

@@ -1,9 +1,11 @@
 // Generates clients in all languages and runs them: `npm run clients`; ends with `N passed, N failed`.
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+
+import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { killAll } from "../../../src/torture/crash/processes.ts";
 import { readFlags } from "../../flags.ts";
+import { dropScratch } from "../../scratch.ts";
 import { LANGUAGES, missing, reportOf } from "./languages.ts";
 import { openService } from "./service.ts";
 
@@ -53,6 +55,6 @@ for (const language of LANGUAGES.filter(({ name }) => only === null || only.incl
 }
 await service.stop();
 killAll();
-rmSync(dir, { recursive: true, force: true });
+dropScratch(dir);
 say(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);

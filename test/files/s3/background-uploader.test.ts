@@ -1,12 +1,14 @@
 // Background uploads to a bucket: results move there, stay reachable, are deleted in both places and survive restarts.
+
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathOfFile } from "../../../src/files/local.ts";
 import { openApiHarness } from "../../api/harness.ts";
 import { testClock } from "../../clock.ts";
 import type { GenerationResource, Harness, HarnessOptions, ParsedResponse } from "../../harness.ts";
+import { dropScratch } from "../../scratch.ts";
 import { openTestBucket, type TestBucket } from "./bucket.ts";
 
 let dir = "";
@@ -22,7 +24,7 @@ afterEach(async () => {
   for (const harness of harnesses.splice(0)) await harness.close();
   await bucket.close();
   clock.stop();
-  rmSync(dir, { recursive: true, force: true });
+  dropScratch(dir);
 });
 
 const open = async (env: Record<string, string> = {}, more: HarnessOptions = {}): Promise<Harness> => {

@@ -1,4 +1,5 @@
 // Fixture of nodes that share a bucket: a data directory that can be lost, a scripted bucket and a simulator that outlives both.
+
 import { expect } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,6 +8,7 @@ import { createSimulator } from "../../../src/simulator/simulator.ts";
 import { openApiHarness } from "../../api/harness.ts";
 import { testClock } from "../../clock.ts";
 import type { GenerationResource, Harness, HarnessOptions } from "../../harness.ts";
+import { dropScratch } from "../../scratch.ts";
 import { openTestBucket } from "./bucket.ts";
 
 export const PICTURE = "sim-image-1";
@@ -64,7 +66,7 @@ export const openNodes = async () => {
     await simulator.stop();
     await bucket.close();
     clock.stop();
-    rmSync(dir, { recursive: true, force: true });
+    dropScratch(dir);
   };
   return { dir, clock, bucket, simulator, open, crash, takenOver, onDisk, objects, picture, journal, filesOf, follow, close };
 };

@@ -1,7 +1,8 @@
 // Two minutes of bucket failures lose no result: each is served throughout and uploaded afterwards.
+
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { generationId } from "../../../src/domain/ids.ts";
@@ -12,6 +13,7 @@ import { createS3Storage } from "../../../src/files/s3/s3-storage.ts";
 import { casesOfShare } from "../../case-share.ts";
 import { testClock } from "../../clock.ts";
 import { type Harness, openHarness } from "../../harness.ts";
+import { dropScratch } from "../../scratch.ts";
 import { type Asked, type Failure, openTestBucket, type TestBucket } from "./bucket.ts";
 
 let dir = "";
@@ -25,7 +27,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await bucket.close();
   clock.stop();
-  rmSync(dir, { recursive: true, force: true });
+  dropScratch(dir);
 });
 
 /** One request uploads at most 8 MB: a slightly larger file has two parts, and one of 20 MB has three. */

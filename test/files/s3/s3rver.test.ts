@@ -1,7 +1,8 @@
 // S3 storage over s3rver: small files, multipart uploads, links, ranges, a restart and deletion.
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../../src/domain/clock.ts";
@@ -15,6 +16,7 @@ import { uploaded } from "../../api/upload-requests.ts";
 import { testClock } from "../../clock.ts";
 import { openHarness } from "../../harness.ts";
 import { newGenerationSeq } from "../../new-generation.ts";
+import { dropScratch } from "../../scratch.ts";
 
 /** s3rver runs in Node. */
 const SERVER = `
@@ -37,7 +39,7 @@ beforeAll(async () => {
 afterAll(async () => {
   server.kill("SIGKILL");
   await server.ended;
-  rmSync(dir, { recursive: true, force: true });
+  dropScratch(dir);
 });
 
 const WORDS = { mime: "video/mp4", disposition: 'inline; filename="a.mp4"', cacheControl: "private, max-age=3600" };
