@@ -64,6 +64,8 @@ export const createProxies = (server: Server, log: Log): Proxies => {
     callerOf: (request, peer) => {
       if (peer === undefined) return "";
       observe(request, peer);
+      // Most clients use no proxy, and their list is not parsed.
+      if (!isBelieved(peer)) return machineOf(peer);
       let caller = peer;
       const named = (request.headers.get("x-forwarded-for") ?? "").split(",").map((part) => addressIn(part.trim()));
       while (isBelieved(caller)) {
