@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import type { Attempt, AttemptState } from "../../src/domain/types.ts";
 import type { OrphanRow } from "../../src/store/store.ts";
 import { auditJobs, type JobEvidence } from "../../src/torture/simulation/audit-jobs.ts";
+import type { ReceivedResponse } from "../../src/torture/simulation/clients.ts";
 import type { Wrong } from "../../src/torture/simulation/deliveries.ts";
 import { PROVIDERS } from "../../src/torture/simulation/market.ts";
 import type { UpstreamJob } from "../../src/torture/simulation/upstream.ts";
@@ -26,6 +27,7 @@ type Scene = {
   failure?: "mismatched";
   prompt?: string;
   provider?: string;
+  erased?: true;
 };
 
 const evidenceOf = (scenes: readonly Scene[]): JobEvidence => {
@@ -53,7 +55,9 @@ const evidenceOf = (scenes: readonly Scene[]): JobEvidence => {
           } as UpstreamJob,
         ],
   );
+  const heard = full.map(({ seq, prompt }) => ({ accepted: { seq }, planned: { prompt } }) as ReceivedResponse);
   return {
+    notebook: { heard },
     upstream: { jobs },
     reads: {
       jobOwner: async (provider, jobId) => {
@@ -71,8 +75,8 @@ const evidenceOf = (scenes: readonly Scene[]): JobEvidence => {
         return one && ({ ref: one.ref, n: 1, state: one.state, route: { provider: one.provider }, job, failure } as Attempt);
       },
       inputOf: async (seq) => {
-        const prompt = bySeq(seq)?.prompt ?? "";
-        return { raw: { prompt }, filled: { prompt } };
+        const { prompt = "", erased } = bySeq(seq) ?? {};
+        return erased ? { raw: {}, filled: {} } : { raw: { prompt }, filled: { prompt } };
       },
       orphans: async () => full.flatMap(({ listed, ref }) => (listed ? [{ ref } as OrphanRow] : [])),
     },
@@ -86,6 +90,15 @@ test("accepts swapped jobs of equal inputs if the attempt without a job is liste
       { name: "a", made: "job-1", has: "job-2", state: "delivered" },
       { name: "b", made: "job-2", has: "job-3", state: "delivered" },
       { name: "c", made: "job-3", state: "lost", listed: true },
+    ),
+  ).toEqual([]);
+});
+
+test("accepts the job of an equal input that an erased generation keeps", async () => {
+  expect(
+    await faultsOf(
+      { name: "a", made: "job-1", state: "lost", listed: true },
+      { name: "b", has: "job-1", state: "delivered", erased: true },
     ),
   ).toEqual([]);
 });
@@ -105,6 +118,12 @@ test("reports a job held by an attempt with another input, and a swapped job tha
     await faultsOf(
       { name: "a", made: "job-1", state: "lost", listed: true },
       { name: "b", has: "job-1", state: "accepted", prompt: "x" },
+    ),
+  ).toEqual(["job-1: a-1's, but kept by attempt 1 of 2"]);
+  expect(
+    await faultsOf(
+      { name: "a", made: "job-1", state: "lost", listed: true },
+      { name: "b", has: "job-1", state: "accepted", prompt: "x", erased: true },
     ),
   ).toEqual(["job-1: a-1's, but kept by attempt 1 of 2"]);
   const provider = withRecovery("client_id");

@@ -1,11 +1,13 @@
 // Audits provider jobs: owner, actual end, and listing as an orphan.
 
-import type { Attempt, AttemptState, Failure } from "../../domain/types.ts";
+import type { Attempt, AttemptState, Failure, Json } from "../../domain/types.ts";
 import type { StoreReads } from "../../store/store.ts";
+import type { ClientLog } from "./clients.ts";
 import { PROVIDERS } from "./market.ts";
 import type { Upstream, UpstreamJob } from "./upstream.ts";
 
 export type JobEvidence = {
+  notebook: Pick<ClientLog, "heard">;
   upstream: Pick<Upstream, "jobs">;
   reads: Pick<StoreReads, "jobOwner" | "findGeneration" | "attempt" | "inputOf" | "orphans">;
 };
@@ -43,8 +45,14 @@ const leftWithout = (made: Made, byJob: ReadonlyMap<string, Made>): Made => {
   return last;
 };
 
+/** The prompt of a generation. An erased one has none in the store, and a client that can erase has heard of it. */
+const promptOf = async (seq: number, { notebook, reads }: Pick<JobEvidence, "notebook" | "reads">): Promise<Json | undefined> => {
+  const stored = (await reads.inputOf(seq))?.raw.prompt;
+  return stored ?? notebook.heard.find(({ accepted }) => accepted?.seq === seq)?.planned.prompt;
+};
+
 /** Every job that a provider accepted belongs to one attempt, or the attempt without its job is an orphan. */
-export const auditJobs = async ({ upstream, reads }: JobEvidence): Promise<string[]> => {
+export const auditJobs = async ({ notebook, upstream, reads }: JobEvidence): Promise<string[]> => {
   const faults: string[] = [];
   const listed = new Set((await reads.orphans(0)).map(({ ref }) => ref));
   const byJob = new Map<string, Made>();
@@ -71,8 +79,8 @@ export const auditJobs = async ({ upstream, reads }: JobEvidence): Promise<strin
         faults.push(`${job.jobId}: delivered a mismatched result, and its attempt ${attempt.ref} is not listed`);
     } else {
       const isUnmarked = PROVIDERS[job.provider]?.recovery === "list_match";
-      const input = isUnmarked && (await reads.inputOf(owner.seq));
-      if (!input || JSON.stringify(input.raw.prompt) !== job.input)
+      const prompt = isUnmarked ? await promptOf(owner.seq, { notebook, reads }) : undefined;
+      if (prompt === undefined || JSON.stringify(prompt) !== job.input)
         faults.push(`${job.jobId}: ${job.ref}'s, but kept by attempt ${owner.n} of ${owner.seq}`);
     }
   }
