@@ -1,6 +1,7 @@
 // Runs Bun with the given arguments; first installs missing or stale locked packages.
 //
-// `--production` before the arguments needs the packages of production only. Install scripts of packages never run. The runtime
+// `--at-caller` runs in the directory in which npm was called, so that relative paths are those of the user; the data directory
+// stays that of `npm start`. `--production` before the arguments needs the packages of production only. Install scripts of packages never run. The runtime
 // is the optional package @oven/bun-* of this platform, and npm checks its hash as it does for every other package.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -9,8 +10,12 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const isProduction = process.argv[2] === "--production";
-const bunArguments = process.argv.slice(isProduction ? 3 : 2);
+const OWN_FLAGS = ["--production", "--at-caller"];
+const firstOther = process.argv.findIndex((word, at) => at > 1 && !OWN_FLAGS.includes(word));
+const [ownFlags, bunArguments] = [process.argv.slice(2, firstOther), process.argv.slice(firstOther)];
+const isProduction = ownFlags.includes("--production");
+/** Undefined unless npm was called in another directory, for example with `--prefix`. */
+const callerDir = ownFlags.includes("--at-caller") && process.env.INIT_CWD !== root ? process.env.INIT_CWD : undefined;
 
 const stamp = join(root, "node_modules", ".genrouter-lock");
 const lockHash = createHash("sha256")
@@ -66,7 +71,11 @@ if (!bun) {
 
 // Maximum number of concurrent requests over all hosts, read once at the start of Bun (default 256).
 const env = { BUN_CONFIG_MAX_HTTP_REQUESTS: "4096", ...process.env };
-const child = spawn(bun, bunArguments, { stdio: "inherit", cwd: process.cwd(), env });
+if (callerDir !== undefined) {
+  bunArguments[0] = join(root, bunArguments[0]);
+  env.GENROUTER_DATA__DIR ??= join(root, "data");
+}
+const child = spawn(bun, bunArguments, { stdio: "inherit", cwd: callerDir ?? process.cwd(), env });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 const parent = process.ppid;
 // A package manager does not forward a signal to its child. If the parent process is gone, the child is ended too.

@@ -73,8 +73,23 @@ export class CommandError extends Error {
   }
 }
 
-/** An error as it is printed. `expected`: an ordinary error, printed without a stack. */
-export type CliMessage = { exit: Exit; lines: string[]; code: string; expected: boolean };
+/**
+ * An error as it is printed. `expected`: an ordinary error, printed without a stack. `response`: the error of an API response,
+ * whose code and request id are members of their own in the output of `--json`.
+ */
+export type CliMessage = {
+  exit: Exit;
+  lines: string[];
+  code: string;
+  expected: boolean;
+  response?: { message: string; requestId: string | null };
+};
+
+/** The error in the output of `--json`. */
+export const errorJson = ({ code, lines, response }: CliMessage): string => {
+  const { message, requestId } = response ?? { message: lines.join("; "), requestId: null };
+  return JSON.stringify({ error: { code, message, ...(requestId === null ? {} : { request_id: requestId }) } });
+};
 
 const codeOf = (fault: unknown): string | undefined =>
   typeof fault === "object" && fault !== null && "code" in fault && typeof fault.code === "string" ? fault.code : undefined;
@@ -89,7 +104,7 @@ const apiErrorMessage = ({ code, status, message, requestId }: GenrouterError): 
   }
   if (status === 0) return { exit: EXITS.failure, lines: [message], code, expected: true };
   const lines = [`${code}: ${message}`, ...(requestId === null ? [] : [`request id ${requestId}`])];
-  return { exit: exitOfStatus(status), lines, code, expected: true };
+  return { exit: exitOfStatus(status), lines, code, expected: true, response: { message, requestId } };
 };
 
 /**

@@ -1,14 +1,18 @@
 // `-o` of `generate` and `download`: validates the destination and reports saved files.
-import { stat } from "node:fs/promises";
-import { dirname, extname } from "node:path";
+import { existsSync } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { dirname, extname, join } from "node:path";
+import type { Command } from "commander";
 import { type Generation, GenrouterError, type SavedFile } from "../../client/src/client.ts";
-import { checkPlace, descriptorOf } from "../../client/src/destinations.ts";
+import { checkPlace, descriptorOf, namesOf as destinationsOf, placeAt } from "../../client/src/destinations.ts";
 import { endingOf } from "../../client/src/extensions.ts";
 import { CommandError, EXITS } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 
-export const OUTPUT_HELP =
-  "output file or directory; further files get -2, -3, …; - is standard output; FIFOs and devices are allowed";
+const OUTPUT_HELP = "output file or directory; further files get -2, -3, …; - is standard output; FIFOs and devices are allowed";
+/** `-o` and `--force` */
+export const withOutput = (command: Command): Command =>
+  command.option("-o, --output <file>", OUTPUT_HELP).option("-f, --force", "with -o: replace existing files");
 
 const STDOUT = "/dev/stdout";
 const STDOUT_FD = 1;
@@ -33,8 +37,26 @@ const missingDirectory = async (wanted: string): Promise<string | undefined> => 
     : undefined;
 };
 
+/** Files with the names that results get in `output`. Names in a directory contain the id of the generation. */
+const existingAt = async (output: string): Promise<string[]> => {
+  const { dir, name } = await destinationsOf(output);
+  if (name === null || (await placeAt(output)).kind !== "file") return [];
+  const ending = extname(name);
+  const stem = name.slice(0, name.length - ending.length);
+  const isNumbered = (one: string) =>
+    one.startsWith(`${stem}-`) &&
+    one.endsWith(ending) &&
+    /^[1-9]\d*$/.test(one.slice(stem.length + 1, one.length - ending.length));
+  const names = (await readdir(dir)).filter((one) => one === name || isNumbered(one));
+  // A link to a file that does not exist is followed, and nothing is replaced.
+  return names.map((one) => join(dir, one)).filter(existsSync);
+};
+
+/** `force`: replace existing files. */
+export type OutputFlags = { output?: string; force?: true };
+
 /** Rejects an unusable destination before the generation is submitted and charged. @throws CommandError (usage) */
-export const checkOutput = async ({ output, json }: { output?: string; json?: true }): Promise<void> => {
+export const checkOutput = async ({ output, force, json }: OutputFlags & { json?: true }): Promise<void> => {
   if (json && takesStdout(output)) throw badOutput(`--json and -o ${output} both write to standard output; omit one of them`);
   try {
     await checkPlace(outputPathOf(output));
@@ -43,6 +65,8 @@ export const checkOutput = async ({ output, json }: { output?: string; json?: tr
     const shown = output === "-" ? fault.message.replace(STDOUT, "standard output") : fault.message;
     throw badOutput(`-o: ${shown}`, output ? await missingDirectory(output) : undefined);
   }
+  const [existing] = output === undefined || force || takesStdout(output) ? [] : await existingAt(output);
+  if (existing !== undefined) throw badOutput(`-o: ${existing} exists`, "choose another name, or replace it with --force");
 };
 
 /** Extensions of the same type. */

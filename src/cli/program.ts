@@ -35,7 +35,7 @@ import { addTorture } from "./commands/torture.ts";
 import { addTrace } from "./commands/trace.ts";
 import { addUsers } from "./commands/users.ts";
 import { addVerify } from "./commands/verify.ts";
-import { EXIT_TABLE, EXITS, type Exit, messageOf } from "./exit-codes.ts";
+import { EXIT_TABLE, EXITS, type Exit, errorJson, messageOf } from "./exit-codes.ts";
 import type { Session } from "./session.ts";
 import type { Terminal } from "./terminal.ts";
 import { versionLine } from "./version.ts";
@@ -177,8 +177,7 @@ export const run = async (given: readonly string[], terminal: Terminal, env: Ses
     const debug = words.includes("--debug");
     terminal.progress(null);
     const [first, ...others] = message.lines;
-    if (first !== undefined && isJson)
-      terminal.warn(JSON.stringify({ error: { code: message.code, message: message.lines.join("; ") } }));
+    if (first !== undefined && isJson) terminal.warn(errorJson(message));
     else if (first !== undefined) terminal.warn([`${terminal.paint("red", "error:")} ${first}`, ...others].join("\n  "));
     if (debug && fault instanceof Error) terminal.warn(fault.stack ?? "");
     else if (!message.expected) terminal.warn("  run again with --debug to see where");

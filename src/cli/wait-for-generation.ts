@@ -29,7 +29,6 @@ export const progressLine = (generation: Generation, elapsedMs: number | null): 
 
 /**
  * Polls until the generation has succeeded or failed. Transient errors (429, 503, a lost connection) are retried.
- * @param onChange called with every changed state, including the first and the last.
  * @throws StillRunning after `timeoutS`; the generation continues.
  */
 export const waitForEnd = async (
@@ -39,10 +38,9 @@ export const waitForEnd = async (
     terminal: Terminal;
     signal: AbortSignal;
     timeoutS: number | undefined;
-    onChange: (generation: Generation) => void;
   },
 ): Promise<Generation> => {
-  const { terminal, signal, timeoutS, onChange } = more;
+  const { terminal, signal, timeoutS } = more;
   const startMs = performance.now();
   let current = first;
   let silentUntilMs = 0;
@@ -55,7 +53,6 @@ export const waitForEnd = async (
   };
   const onUpdate = (generation: Generation) => {
     current = generation;
-    onChange(generation);
     if (generation.status === "queued" || generation.status === "running") draw();
   };
   const onRetry = (_: unknown, pauseMs: number) => {

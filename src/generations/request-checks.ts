@@ -1,6 +1,8 @@
 // Checks that a submission and a quote share: admission, key, model, input and media.
+
 import type { Model } from "../../catalogue/schema.ts";
 import { refuse } from "../domain/api-errors.ts";
+import { didYouMean } from "../domain/suggestions.ts";
 import type { Measured, PinRequest } from "../domain/types.ts";
 import { pinsOf } from "../inputs/pinned-links.ts";
 import { type CheckedInput, checkInput, checkMeasured } from "../quote/check-input.ts";
@@ -17,6 +19,12 @@ const CLOSED = {
 
 type ModelDeps = Pick<SubmitDeps, "catalogue" | "routeState">;
 
+const isConfigured = ({ routeState }: ModelDeps, { routes }: Model): boolean =>
+  routes.some((route) => routeState(route.id) !== "unconfigured");
+
+const runnableIds = (deps: ModelDeps): string[] =>
+  deps.catalogue().models.flatMap((model) => (isConfigured(deps, model) ? [model.id] : []));
+
 /** Returns the model if it has a configured route. */
 export const findRunnableModel = (
   deps: ModelDeps,
@@ -25,7 +33,7 @@ export const findRunnableModel = (
   const whole = deps.catalogue().model(id);
   const model =
     whole && onlyRoute !== undefined ? { ...whole, routes: whole.routes.filter((one) => one.id === onlyRoute) } : whole;
-  return model?.routes.some((route) => deps.routeState(route.id) !== "unconfigured") ? model : undefined;
+  return model && isConfigured(deps, model) ? model : undefined;
 };
 
 /** @throws ApiError `model_not_available` if the model has no configured route */
@@ -33,7 +41,12 @@ export const runnableModel = (deps: ModelDeps, request: Pick<SubmitRequest, "mod
   findRunnableModel(deps, request) ??
   refuse(
     "model_not_available",
-    `model: ${JSON.stringify(request.model.slice(0, 80))} is not available; GET /v1/models lists those that are.`,
+    [
+      `model: ${JSON.stringify(request.model.slice(0, 80))} is not available; GET /v1/models lists those that are.`,
+      didYouMean(request.model, runnableIds(deps)),
+    ]
+      .join(" ")
+      .trim(),
   );
 
 /** A key can be restricted to some models. */

@@ -193,7 +193,7 @@ export const routesOf = (deps: HttpDeps, guard: KeyGuard, connections: Connectio
     ...webhookRoutes({ webhooks: deps.webhooks }, guard),
     { path: "/v1/models", answers: { GET: allModels, OPTIONS: answerPreflight } },
     { path: "/v1/models/:id", answers: { GET: modelById(deps.models, deps.inputSchemaOf), OPTIONS: answerPreflight } },
-    { path: "/v1/models/:id/schema", answers: { GET: modelSchema(deps.inputSchemaOf), OPTIONS: answerPreflight } },
+    { path: "/v1/models/:id/schema", answers: { GET: modelSchema(deps.models, deps.inputSchemaOf), OPTIONS: answerPreflight } },
     { path: "/v1/quotes", answers: { POST: guard.keyed("read", quoteRequest(deps.quote)) } },
     { path: "/v1/balance", answers: { GET: guard.keyed("read", balance(deps)) } },
     { path: "/v1/usage", answers: { GET: guard.keyed("read", usage(deps)) } },

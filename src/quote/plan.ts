@@ -145,7 +145,7 @@ const candidatesOf = (request: PlanRequest): Candidate[] => {
 };
 
 /** The refusal of the last filter that any route reached: that filter left no route. */
-const refusalOf = ({ model, maxCostCredits, maxWaitMs }: PlanRequest, candidates: readonly Candidate[]): ApiError => {
+const refusalOf = ({ model, maxWaitMs }: PlanRequest, candidates: readonly Candidate[]): ApiError => {
   const last = FILTERS.findLast((filter) => candidates.some(({ stoppedBy }) => stoppedBy === filter)) ?? "unconfigured";
   const left = candidates.filter(({ stoppedBy }) => stoppedBy === last);
   const no = (code: ApiErrorCode, message: string) => new ApiError(code, message);
@@ -157,7 +157,7 @@ const refusalOf = ({ model, maxCostCredits, maxWaitMs }: PlanRequest, candidates
     case "dear":
       return no(
         "max_cost_exceeded",
-        `max_cost_usd: ${usd(maxCostCredits)} is too low; the cheapest route costs ${usd(Math.min(...left.map(priceOf)))} USD`,
+        `max_cost_usd: too low; the cheapest route costs ${usd(Math.min(...left.map(priceOf)))} USD`,
       );
     case "slow": {
       const shortestMs = Math.min(...left.map(({ expectedMs }) => expectedMs));

@@ -316,7 +316,7 @@ here("files in the playground", () => {
     await page.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete generation" }).click();
     await page.getByText(/^Erased /).waitFor();
-    expect(await page.getByText("a kite").count()).toBe(0);
+    await harness.eventually(async () => (await page.getByText("a kite").count()) === 0, "a page without the prompt");
     const deleted = (await visitor.ask("GET", `/console/api/generations/${second}`)).reported;
     expect(deleted.input).toEqual({});
     expect(complaints).toEqual([]);

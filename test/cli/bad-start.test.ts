@@ -80,6 +80,7 @@ test.each<[string[]]>([
   [["accounts", "list"]],
   [["accounts", "create", "--name", "x"]],
   [["trace", "gen_x"]],
+  [["verify"]],
   [["serve", "--simulate", "--port", "0"]],
 ])("%p exits with 78 when --data names a file", async (words) => {
   const file = join(freshDir(), "file");
@@ -88,15 +89,15 @@ test.each<[string[]]>([
   expect([exit as number, err]).toEqual([78, expect.stringContaining(file)]);
 });
 
-test.each([["trace", "gen_x", 78] as const, ["verify", "", 2] as const])(
+test.each([["trace", "gen_x"] as const, ["verify", ""] as const])(
   "%s reports a remedy when SQLite cannot write beside the database",
-  async (command, id, code) => {
+  async (command, id) => {
     const dir = freshDir();
     await (await openDirectory({ dir, mode: "test" })).close();
     // SQLite cannot create the index of the write-ahead log, as on a read-only disk; this holds for root too.
     symlinkSync(join(dir, "no such directory", "x"), join(dir, "genrouter.db-shm"));
     const { exit, err } = await runHere([command, ...(id ? [id] : []), "--data", dir]);
-    expect([exit as number, err]).toEqual([code, expect.stringMatching(/cannot be read .*copy the directory .*--data\n$/)]);
+    expect([exit as number, err]).toEqual([78, expect.stringMatching(/cannot be read .*copy the directory .*--data\n$/)]);
   },
 );
 

@@ -1,6 +1,6 @@
 // The command-line client against responses that a healthy service rarely gives.
 import { afterAll, describe, expect, test } from "bun:test";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
@@ -161,7 +161,7 @@ test("generate redraws one progress line on a terminal, prints a line per change
   });
   const watched = serve(answers());
   const place = freshDir();
-  const words = ["generate", "m", "--prompt", "x", "-o", join(place, "a.png"), "--key", "k", "--url"];
+  const words = ["generate", "m", "--prompt", "x", "--force", "-o", join(place, "a.png"), "--key", "k", "--url"];
   const live = await runHere([...words, watched.url], {}, true);
   expect(live.err).toContain("\r\u001b[2K");
   expect(live.err).toMatch(/running {2}attempt 1 {2}00:00 {2}held \$0\.28/);
@@ -173,4 +173,58 @@ test("generate redraws one progress line on a terminal, prints a line per change
   const quiet = serve(answers());
   expect((await runHere([...words, quiet.url, "--quiet"])).err).toBe("");
   await Promise.all([watched.stop(), piped.stop(), quiet.stop()]);
+});
+
+describe("an existing file", () => {
+  const answers = () => ({
+    [SUBMIT]: [() => Response.json(generation("queued"), { status: 202 })],
+    [POLL]: [() => Response.json(generation("succeeded"))],
+    [FILE]: [() => new Response("bytes")],
+  });
+  const words = (url: string, place: string) => ["generate", "m", "--prompt", "x", "-o", place, "--key", "k", "--url", url];
+
+  test.each([["a.png"], ["a-2.png"]])("%s is not replaced, and nothing is submitted", async (name) => {
+    const service = serve(answers());
+    const place = freshDir();
+    writeFileSync(join(place, name), "mine");
+    const ran = await runHere(words(service.url, join(place, "a.png")));
+    expect([ran.exit as number, ran.err]).toEqual([
+      2,
+      `error: -o: ${join(place, name)} exists\n  choose another name, or replace it with --force\n`,
+    ]);
+    expect(service.seen).toEqual([]);
+    await service.stop();
+    expect(readFileSync(join(place, name), "utf8")).toBe("mine");
+  });
+
+  test("is replaced with --force, and a name that only resembles it is no obstacle", async () => {
+    const service = serve(answers());
+    const place = freshDir();
+    writeFileSync(join(place, "a.png"), "mine");
+    expect((await runHere([...words(service.url, join(place, "a.png")), "--force"])).exit as number).toBe(0);
+    expect(readFileSync(join(place, "a.png"), "utf8")).toBe("bytes");
+    writeFileSync(join(place, "b-x.png"), "mine");
+    expect((await runHere(words(service.url, join(place, "b.png")))).exit as number).toBe(0);
+    await service.stop();
+  });
+});
+
+test("--json prints one document with the saved files, and an API error has its code and request id once", async () => {
+  const service = serve({
+    [SUBMIT]: [() => Response.json(generation("queued"), { status: 202 })],
+    [POLL]: [() => Response.json(generation("running")), () => Response.json(generation("succeeded"))],
+    [FILE]: [() => new Response("bytes")],
+  });
+  const path = join(freshDir(), "a.png");
+  const words = (url: string) => ["generate", "m", "--prompt", "x", "--json", "-o", path, "--key", "k", "--url", url];
+  const { out } = await runHere(words(service.url));
+  expect(JSON.parse(out)).toMatchObject({ id: ID, status: "succeeded", files: [{ path, bytes: 5 }] });
+
+  const refusing = serve({ [SUBMIT]: [() => no(422, "model_not_available")] });
+  const refused = await runHere([...words(refusing.url), "--force"]);
+  expect([refused.exit as number, refused.out]).toEqual([6, ""]);
+  expect(JSON.parse(refused.err)).toEqual({
+    error: { code: "model_not_available", message: "later", request_id: "req_1" },
+  });
+  await Promise.all([service.stop(), refusing.stop()]);
 });

@@ -73,7 +73,7 @@ describe("a service with the simulator", () => {
     }
   });
 
-  test("generate --json prints one generation per line on standard output, and leaves no file when the generation fails", async () => {
+  test("generate --json prints one JSON document on standard output, and leaves no file when the generation fails", async () => {
     const words = [
       "generate",
       "vidmodel-2.0-fast",
@@ -87,18 +87,13 @@ describe("a service with the simulator", () => {
     ];
     const { exit, out, err } = await runHere([...words, "--url", service.url, "--key", service.key]);
     expect(exit as number).toBe(7);
-    const lines = out
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line));
-    expect(lines.map((line) => line.status)).toContain("queued");
-    expect(lines.at(-1)).toMatchObject({
+    expect(JSON.parse(out)).toMatchObject({
       object: "generation",
       status: "failed",
       cost_usd: 0,
       error: { code: "provider_failed" },
+      files: [],
     });
-    expect(new Set(lines.map((line) => line.id)).size).toBe(1);
     expect(err.match(/nothing (was )?charged/gi)).toEqual(["Nothing was charged"]);
     expect(readdirSync(place).filter((name) => name.startsWith("never"))).toEqual([]);
   });

@@ -218,7 +218,7 @@ describe("config", () => {
     const config = write("[server]\nprot = 1\nhots = 2\n");
     const { exit, out } = await runHere(["config", "check", "--config", config]);
     expect(exit as number).toBe(2);
-    expect(out.split("\n").filter((line) => line.startsWith("✖"))).toHaveLength(2);
+    expect(out.split("\n").filter((line) => line.startsWith("✘"))).toHaveLength(2);
     const json = await runHere(["config", "check", "--json", "--config", config]);
     expect(JSON.parse(json.out)).toMatchObject({ ok: false, file: config, faults: [expect.any(String), expect.any(String)] });
   });
@@ -229,8 +229,8 @@ describe("config", () => {
     );
     const { exit, out } = await runHere(["config", "check", "--config", config]);
     expect(exit as number).toBe(2);
-    expect(out).toContain(`✖ providers.nope.key in ${config}: there is no such provider`);
-    expect(out).toContain(`✖ providers.fal.key_file in ${config}: /no/key cannot be read`);
+    expect(out).toContain(`✘ providers.nope.key in ${config}: there is no such provider`);
+    expect(out).toContain(`✘ providers.fal.key_file in ${config}: /no/key cannot be read`);
     expect(out).toMatch(/\/no\/dir/);
     expect(out).not.toContain(CANARY);
   });
@@ -241,14 +241,14 @@ describe("config", () => {
       const { out, exit } = await runHere(["config", "check"], { ...env, ...more });
       expect(exit as number).toBe(2);
       expect(out).not.toContain(CANARY);
-      return out.split("\n").filter((line) => line.startsWith("✖"));
+      return out.split("\n").filter((line) => line.startsWith("✘"));
     };
     const keys = [
-      expect.stringMatching(/^✖ BFL_API_KEY: the credential is invalid/),
-      expect.stringMatching(/^✖ GENROUTER_PROVIDERS__FAL__KEY_FILE: the credential is invalid; expected printable ASCII/),
+      expect.stringMatching(/^✘ BFL_API_KEY: the credential is invalid/),
+      expect.stringMatching(/^✘ GENROUTER_PROVIDERS__FAL__KEY_FILE: the credential is invalid; expected printable ASCII/),
     ];
     expect(await lines({})).toEqual(keys);
-    expect(await lines({ GENROUTER_SERVER__PORT: "x" })).toEqual([expect.stringMatching(/^✖ GENROUTER_SERVER__PORT: /), ...keys]);
+    expect(await lines({ GENROUTER_SERVER__PORT: "x" })).toEqual([expect.stringMatching(/^✘ GENROUTER_SERVER__PORT: /), ...keys]);
   });
 
   test("check accepts valid settings, and reports a reachable host without an operator token", async () => {
@@ -257,7 +257,7 @@ describe("config", () => {
     expect(good.out).toMatch(/^✔ the settings can be used: 1 setting of .*, the others are defaults\n$/);
     const open = await runHere(["config", "check"], { GENROUTER_SERVER__HOST: "192.0.2.1" });
     expect(open).toMatchObject({ exit: 2 });
-    expect(open.out).toMatch(/^✖ GENROUTER_SERVER__HOST: 192\.0\.2\.1 can be reached/);
+    expect(open.out).toMatch(/^✘ GENROUTER_SERVER__HOST: 192\.0\.2\.1 can be reached/);
   });
 
   test("check warns of credentials in a file that all users can read", async () => {

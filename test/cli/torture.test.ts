@@ -90,8 +90,8 @@ describe("torture", () => {
     reader.releaseLock();
     child.kill("SIGINT");
     const verdict = JSON.parse(await new Response(child.stdout).text());
-    expect(await child.exited).toBe(0);
     expect(verdict).toMatchObject({ ok: true, stopped_early: true, findings: [], kept: null });
+    expect(await child.exited).toBe(0);
     expect(verdict.figures.kills).toBeGreaterThan(0);
     expect(verdict.disk.syncMs.syncs).toBeGreaterThan(0);
     expect(readdirSync(dir)).toEqual([]);

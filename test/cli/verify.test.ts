@@ -66,13 +66,13 @@ test("verify passes for a copy without a write-ahead log when the store was clos
   expect(await verify(copyOf((name) => name === "genrouter.db"))).toEqual({ exit: 0, invariants: ALL });
 });
 
-test("verify exits with 2 and a remedy when SQLite cannot write beside the database", async () => {
+test("verify exits with 78 and a remedy when SQLite cannot write beside the database", async () => {
   await close();
   const copy = copyOf((name) => name === "genrouter.db");
   // SQLite cannot create the index of the write-ahead log, as on a read-only disk; this holds for root too.
   symlinkSync(join(copy, "no such directory", "x"), join(copy, "genrouter.db-shm"));
   const { exit, out, err } = await runHere(["verify", "--json", "--data", copy]);
-  expect([exit as number, out]).toEqual([2, ""]);
+  expect([exit as number, out]).toEqual([78, ""]);
   expect(JSON.parse(err).error).toEqual({
     code: "directory_unusable",
     message: expect.stringMatching(/cannot be read .*copy the directory .*--data/),

@@ -69,8 +69,8 @@ export const CRITERIA: readonly Criterion[] = [
   },
   {
     reader: "a user",
-    promise: "in a pipe: JSON lines on standard output, nothing else",
-    held: [[SERVICE, "generate --json prints one generation per line on standard output"]],
+    promise: "in a pipe: one JSON document on standard output, nothing else",
+    held: [[SERVICE, "generate --json prints one JSON document on standard output"]],
   },
   {
     reader: "a user",

@@ -61,5 +61,5 @@ test.each<[string, string]>([
   const env = { ...serviceVariables("GENROUTER", "10.96.7.4"), [name]: value };
   const ran = await runHere(["config", "check", "--data", freshDir()], env);
   expect(ran.exit as number).toBe(2);
-  expect(ran.out).toMatch(new RegExp(`^✖ ${name}`));
+  expect(ran.out).toMatch(new RegExp(`^✘ ${name}`));
 });

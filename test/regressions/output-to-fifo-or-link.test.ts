@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 const client = () => ["--url", harness.url, "--key", harness.tenant.key];
-const download = (place: string) => runAs("own", ["download", video, "-o", place, ...client()], { cwd: dir });
+const download = (place: string) => runAs("own", ["download", video, "--force", "-o", place, ...client()], { cwd: dir });
 const order = ["vidmodel-2.0-fast", "--prompt", "a red kite", "--resolution", "480p", "--duration", "4"];
 
 const fifo = (name: string): string => {

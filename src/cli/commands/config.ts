@@ -178,7 +178,7 @@ export const addConfig = (program: Command, session: Session): void => {
       ];
       if (flags.json) terminal.print(JSON.stringify({ ok: faults.length === 0, file: file?.path ?? null, faults, warnings }));
       else {
-        for (const line of faults) terminal.print(`${terminal.paint("red", "✖")} ${line}`);
+        for (const line of faults) terminal.print(`${terminal.paint("red", "✘")} ${line}`);
         for (const line of warnings) terminal.print(`${terminal.paint("yellow", "!")} ${line}`);
         if ("settings" in found && faults.length === 0)
           terminal.print(`${terminal.paint("green", "✔")} the settings can be used: ${usedLine(file, found.origins)}`);

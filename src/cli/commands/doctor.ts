@@ -25,7 +25,7 @@ export const addDoctor = (program: Command, session: Session): void => {
   const marks = {
     ok: terminal.paint("green", "✔"),
     warning: terminal.paint("yellow", "!"),
-    fault: terminal.paint("red", "✖"),
+    fault: terminal.paint("red", "✘"),
   };
   const doctor = program
     .command("doctor")

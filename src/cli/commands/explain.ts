@@ -8,6 +8,7 @@ import type { Command } from "commander";
 import { createCircuitBreakers } from "../../../actors/circuit-breaker/registry.ts";
 import type { Settings } from "../../config/schema.ts";
 import { systemClock } from "../../domain/clock.ts";
+import { didYouMean } from "../../domain/suggestions.ts";
 import type { GivenAs, JsonObject, Measured, MediaLink } from "../../domain/types.ts";
 import { createCannotGive } from "../../inputs/cannot-give.ts";
 import { isShortForm } from "../../inputs/own-links.ts";
@@ -180,7 +181,15 @@ const explain = async (
   const model = catalogue.model(modelId);
   if (!model)
     throw new CommandError(EXITS.refused, `there is no model ${modelId} in the catalogue`, {
-      fix: `it has ${catalogue.models.map(({ id }) => id).join(", ")}`,
+      fix: [
+        didYouMean(
+          modelId,
+          catalogue.models.map(({ id }) => id),
+        ),
+        "genrouter models --all lists its models",
+      ]
+        .filter(Boolean)
+        .join(" "),
       code: "model_not_available",
     });
   const { readAllowed } = await import("../../media/host-allowlist.ts");

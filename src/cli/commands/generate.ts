@@ -7,12 +7,13 @@ import {
   type Input,
   type Order,
   type SavedFile,
+  StillRunning,
 } from "../../../client/src/client.ts";
 import type { JsonObject } from "../../domain/types.ts";
 import { CommandError, EXITS } from "../exit-codes.ts";
 import { inputOf, withFields } from "../input-flags.ts";
 import { localPathsIn, submitWithFiles } from "../local-media.ts";
-import { checkOutput, namesOf, OUTPUT_HELP, outputPathOf, printFiles, takesStdout } from "../output-paths.ts";
+import { checkOutput, namesOf, type OutputFlags, outputPathOf, printFiles, takesStdout, withOutput } from "../output-paths.ts";
 import {
   type ClientFlags,
   clientOf,
@@ -29,7 +30,7 @@ import { waitForEnd } from "../wait-for-generation.ts";
 /** Few tries, so that an interactive user learns within seconds that the service does not answer. */
 const SUBMIT_TRIES = 4;
 
-type WaitFlags = ClientFlags & JsonFlag & { output?: string; timeout?: string };
+type WaitFlags = ClientFlags & JsonFlag & OutputFlags & { timeout?: string };
 type Flags = WaitFlags & { maxCostUsd?: string; maxWaitS?: string; idempotencyKey?: string; wait: boolean };
 
 const size = (bytes: number): string =>
@@ -68,17 +69,18 @@ export const finish = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const { terminal } = session;
-  const end = await waitForEnd(client, first, {
-    terminal,
-    signal,
-    timeoutS: wait.timeoutS,
-    onChange: (generation) => {
-      if (wait.json) terminal.print(JSON.stringify(generation));
-    },
+  /** With `--json`, standard output is one document, whatever the outcome is. */
+  const printJson = (generation: Generation, files: readonly SavedFile[]) => {
+    if (wait.json) terminal.print(JSON.stringify({ ...generation, files }));
+  };
+  const end = await waitForEnd(client, first, { terminal, signal, timeoutS: wait.timeoutS }).catch((fault: unknown) => {
+    if (fault instanceof StillRunning) printJson(fault.generation, []);
+    throw fault;
   });
   const tookS = end.completed_at === null ? 0 : Math.round((Date.parse(end.completed_at) - Date.parse(end.created_at)) / 1000);
   if (end.status === "failed") {
     session.exit = EXITS.generationFailed;
+    printJson(end, []);
     const mark = terminal.paint("red", "✘");
     const why = `${end.error?.code}: ${end.error?.message}`;
     // The message of the service usually contains it already.
@@ -101,7 +103,8 @@ export const finish = async (
     });
   terminal.progress(null);
   const line = `${terminal.paint("green", "✔")} succeeded in ${tookS} s  charged $${(end.cost_usd ?? 0).toFixed(2)}  attempts ${end.attempts}  → ${namesOf(files)} (${describe(end, files)})`;
-  // With --json, standard output contains only the generation, line by line; with -o -, only the file.
+  printJson(end, files);
+  // With -o -, standard output contains only the file.
   if (wait.json || takesStdout(wait.output)) terminal.note(line);
   else terminal.print(line);
   printFiles(terminal, end, files);
@@ -152,10 +155,8 @@ const orderOf = (model: string, flags: Flags): Order => {
 
 export const addGenerate = (program: Command, session: Session): void => {
   const { terminal } = session;
-  const generate = program
-    .command("generate <model>")
-    .description("submit a generation, wait for it and download its files")
-    .option("-o, --output <file>", OUTPUT_HELP)
+  const command = program.command("generate <model>").description("submit a generation, wait for it and download its files");
+  const generate = withOutput(command)
     .option("--max-cost-usd <usd>", "skip routes priced above it")
     .option("--max-wait-s <seconds>", "skip routes expected to take longer")
     .option("--idempotency-key <key>", "makes the command safe to repeat: the same key makes one generation")

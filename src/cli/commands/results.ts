@@ -1,6 +1,6 @@
 // `genrouter get` and `genrouter download`: show a generation, or wait for it and save its files.
 import type { Command } from "commander";
-import { OUTPUT_HELP } from "../output-paths.ts";
+import { type OutputFlags, withOutput } from "../output-paths.ts";
 import {
   type ClientFlags,
   clientOf,
@@ -34,12 +34,9 @@ export const addResults = (program: Command, session: Session): void => {
     );
   withExamples(withJson(withClient(look)), "get gen_01k…", "get gen_01k… --json | jq .status");
 
-  const download = program
-    .command("download <id>")
-    .description("wait for a generation and download its files")
-    .option("-o, --output <file>", OUTPUT_HELP)
+  const download = withOutput(program.command("download <id>").description("wait for a generation and download its files"))
     .option("--timeout <seconds>", "stop waiting after this time (exit 8); the generation continues")
-    .action(async (id: string, flags: Flags & { output?: string; timeout?: string }) =>
+    .action(async (id: string, flags: Flags & OutputFlags & { timeout?: string }) =>
       interruptible(async (signal) => {
         const wait = await waitOf(flags);
         const client = await clientOf(session, flags);

@@ -28,7 +28,7 @@ import { dirFlags, parseWhole, type Session, settingsWith, withDir, withExamples
 import { firstSignal, type StopSignal } from "../signals.ts";
 import { createStartingServer, type StartingServer } from "../startup-listener.ts";
 import type { Terminal } from "../terminal.ts";
-import { REVISION, VERSION, versionLine } from "../version.ts";
+import { revision, VERSION, versionLine } from "../version.ts";
 
 type Flags = { port?: string; host?: string; data?: string; catalogue?: string; simulate?: true };
 
@@ -223,7 +223,7 @@ export const addServe = (program: Command, session: Session): void => {
           { code: "credentials_printed" },
         );
       const written = createLog(settings.log, { isTty: terminal.isLive, colour: terminal.colour });
-      const build = { version: VERSION, revision: REVISION, bunVersion: Bun.version, interfaceVersion: INTERFACE_VERSION };
+      const build = { version: VERSION, revision: revision(), bunVersion: Bun.version, interfaceVersion: INTERFACE_VERSION };
       const telemetry = createTelemetry(written, session.env, build);
       const { log } = telemetry;
       const service = await open(read, simulate, telemetry);

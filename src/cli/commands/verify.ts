@@ -9,10 +9,10 @@ import { readsOf, storeLocationOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** Exit 2: a check that could not run must look neither like success nor like a violation. */
+/** Exit 2 or 78: a check that could not run must look neither like success nor like a violation. */
 const couldNotRun = async (fault: unknown): Promise<never> => {
-  const message = await messageOf(fault);
-  throw new CommandError(EXITS.usage, message.lines.join("; "), { code: message.code });
+  const { exit, lines, code } = await messageOf(fault);
+  throw new CommandError(exit === EXITS.unwritable ? exit : EXITS.usage, lines.join("; "), { code });
 };
 
 type Flags = DirFlag & JsonFlag & { archive?: string; alone?: true };
@@ -64,7 +64,7 @@ export const addVerify = (program: Command, session: Session): void => {
   const { terminal } = session;
   const verify = program
     .command("verify")
-    .description("check the thirteen invariants; exit 0 if they hold, 1 with the violating rows, 2 if the check cannot run")
+    .description("check the thirteen invariants; exit 0 if they hold, 1 with the violating rows, 2 or 78 if the check cannot run")
     .option(
       "--archive <place>",
       "verify an archive instead, in a directory or in the configured bucket (bucket), and that the database continues where the archive ends",

@@ -2,6 +2,7 @@
 import type { ModelEntry } from "../../../catalogue/public-model.ts";
 import { memoize } from "../../collections/memoize.ts";
 import { refuse } from "../../domain/api-errors.ts";
+import { didYouMean } from "../../domain/suggestions.ts";
 import type { JsonObject } from "../../domain/types.ts";
 import { type Answer, answerPublic, type PublicJson, publicJson } from "../response.ts";
 
@@ -28,8 +29,11 @@ export const modelList = (models: Models): Answer => {
   };
 };
 
-const unknownModel = () =>
-  refuse("not_found", "id: no model with this id is available; GET /v1/models lists those that are available now.");
+const unknownModel = (id: string, models: Models) => {
+  const known = models().entries.map((entry) => entry.id);
+  const message = "id: no model with this id is available; GET /v1/models lists those that are available now.";
+  return refuse("not_found", `${message} ${didYouMean(id, known)}`.trim());
+};
 
 /**
  * Serves one entry of the list, GET /v1/models/{id}. @throws ApiError `model_unavailable` while all routes of the model are down,
@@ -40,16 +44,16 @@ export const modelById = (models: Models, inputSchemaOf: InputSchemaOf): Answer 
   return (request, requestId, { id = "" }) => {
     const entry = models().entries.find((one) => one.id === id);
     if (entry) return answerPublic(printed(entry), request, requestId);
-    if (inputSchemaOf(id) === undefined) return unknownModel();
+    if (inputSchemaOf(id) === undefined) return unknownModel(id, models);
     return refuse("model_unavailable", `id: every route of ${id} is down at the moment; try again shortly.`);
   };
 };
 
 /** Serves the JSON Schema of a model's input, GET /v1/models/{id}/schema, whatever the health of its routes. */
-export const modelSchema = (inputSchemaOf: InputSchemaOf): Answer => {
+export const modelSchema = (models: Models, inputSchemaOf: InputSchemaOf): Answer => {
   const printed = memoize((schema: JsonObject) => publicJson(schema, MAX_AGE_S));
   return (request, requestId, { id = "" }) => {
-    const schema = inputSchemaOf(id) ?? unknownModel();
+    const schema = inputSchemaOf(id) ?? unknownModel(id, models);
     return answerPublic(printed(schema), request, requestId);
   };
 };
