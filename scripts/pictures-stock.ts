@@ -87,6 +87,8 @@ export const filled = async (url: string, token: string, receiverUrl: string) =>
   const pages: Pictured[] = [
     { name: "sign-in", says: "Sign in", path: "/console/sign-in", isOpen: true },
     { name: "playground", says: "Playground", path: "/console/playground?model=vidmodel-2.0-fast" },
+    { name: "models", says: "Models", path: "/console/models" },
+    { name: "model", says: "Model", path: "/console/models/vidmodel-2.0-fast" },
     {
       ...{ name: "media-field", says: "Playground with an uploaded picture" },
       path: `/console/playground?model=vidmodel-2.0-fast&use=${file}&kind=image`,

@@ -19,9 +19,19 @@ export const LOOKS = casesOfShare(
 
 /** Every page of the navigation, and the pages of the inspector. */
 export const PAGES = [
-  ...["generations", "playground", "files", "keys", "webhooks", "credits", "ledger", "usage", "profile"].map(
-    (name) => `/console/${name}`,
-  ),
+  ...[
+    "generations",
+    "playground",
+    "models",
+    "models/sim-image-1",
+    "files",
+    "keys",
+    "webhooks",
+    "credits",
+    "ledger",
+    "usage",
+    "profile",
+  ].map((name) => `/console/${name}`),
   ...["accounts", "routes", "providers", "orphans", "verification", "service", "users", "audit"].map(
     (name) => `/console/operator/${name}`,
   ),

@@ -1,6 +1,7 @@
 // Table of all console pages: path, navigation entry, required access and loader.
 import {
   Activity,
+  Boxes,
   ChartColumn,
   CreditCard,
   FolderOpen,
@@ -64,6 +65,17 @@ export const PAGES: readonly PageOf[] = [
   {
     ...{ path: "/console/playground", name: "playground", who: "user", place: { group: "create", icon: WandSparkles } },
     View: lazyPage(async () => (await import("./playground/playground.tsx")).PlaygroundPage),
+  },
+  {
+    ...{ path: "/console/models", name: "models", who: "user", place: { group: "create", icon: Boxes } },
+    View: lazyPage(async () => (await import("./models/models-page.tsx")).ModelsPage),
+  },
+  {
+    ...{ path: "/console/models/:id", name: "model", who: "user" },
+    View: lazyPage(async () => {
+      const { ModelPage } = await import("./models/model-page.tsx");
+      return ({ params }: ViewProps) => <ModelPage id={params.id ?? ""} />;
+    }),
   },
   {
     ...{ path: "/console/generations", name: "generations", who: "user", place: { group: "create", icon: Images } },

@@ -28,7 +28,8 @@ const rangeHint = ({ name, option }: FormField): string => {
   return name === "duration" ? words.field.seconds(min, max) : words.field.range(min, max);
 };
 
-const hintOf = (field: FormField): string[] => {
+/** What a field takes besides its values, and what it can be combined with. */
+export const hintOf = (field: FormField): string[] => {
   const { kind, option } = field;
   const { field: says } = words;
   return [
@@ -42,11 +43,13 @@ const hintOf = (field: FormField): string[] => {
   ];
 };
 
-const message = (value: unknown): string => (value === true ? words.field.on : value === false ? words.field.off : String(value));
+/** A choice of a field as text; true and false are On and Off. */
+export const valueText = (value: unknown): string =>
+  value === true ? words.field.on : value === false ? words.field.off : String(value);
 
 const Choice = ({ field, value, set, describedBy }: Props & { describedBy: string | undefined }): VNode => {
   const { name, option } = field;
-  const texts = (option.values ?? []).map((one) => [String(one), message(one)] as const);
+  const texts = (option.values ?? []).map((one) => [String(one), valueText(one)] as const);
   const all = option.required || option.default !== undefined ? texts : [["", words.field.unset] as const, ...texts];
   if (isSegmented(field))
     return (

@@ -1,7 +1,7 @@
 // The newest generations of the account as small pictures, each a link to its page.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { GenerationsPage } from "../../../src/console/generations-dto.ts";
+import type { GenerationDto, GenerationsPage } from "../../../src/console/generations-dto.ts";
 import { useQuery } from "../../components/use-query.ts";
 import { words } from "../../words/words.ts";
 import { isListening, useEvents } from "../generations/event-stream.ts";
@@ -9,6 +9,24 @@ import { FilePreview } from "../generations/files.tsx";
 import { KindTile } from "./model-chooser.tsx";
 
 const SHOWN = 12;
+
+/** Generations as small pictures, each a link to its page. */
+export const GenerationStrip = ({ of, label }: { of: readonly GenerationDto[]; label: string }): VNode => (
+  <section class="history" aria-label={label}>
+    <ul>
+      {of.slice(0, SHOWN).map((one) => {
+        const [file] = one.files;
+        return (
+          <li key={one.id}>
+            <a href={`/console/generations/${one.id}`} title={one.prompt ?? one.model} aria-label={one.prompt ?? one.model}>
+              {file?.thumbUrl ? <FilePreview of={one} file={file} small /> : one.kind !== null && <KindTile kind={one.kind} />}
+            </a>
+          </li>
+        );
+      })}
+    </ul>
+  </section>
+);
 
 export const HistoryStrip = (): VNode | null => {
   const { value, again } = useQuery<GenerationsPage>(isListening.value ? "/console/api/generations" : null);
@@ -22,22 +40,6 @@ export const HistoryStrip = (): VNode | null => {
     },
     again,
   });
-  const shown = (value?.generations ?? []).filter(({ files }) => files.length > 0).slice(0, SHOWN);
-  if (shown.length === 0) return null;
-  return (
-    <section class="history" aria-label={words.playground.history}>
-      <ul>
-        {shown.map((of) => {
-          const [file] = of.files;
-          return (
-            <li key={of.id}>
-              <a href={`/console/generations/${of.id}`} title={of.prompt ?? of.model} aria-label={of.prompt ?? of.model}>
-                {file?.thumbUrl ? <FilePreview of={of} file={file} small /> : of.kind !== null && <KindTile kind={of.kind} />}
-              </a>
-            </li>
-          );
-        })}
-      </ul>
-    </section>
-  );
+  const shown = (value?.generations ?? []).filter(({ files }) => files.length > 0);
+  return shown.length === 0 ? null : <GenerationStrip of={shown} label={words.playground.history} />;
 };

@@ -9,7 +9,9 @@ import { words } from "../../words/words.ts";
 import { type Remembered, withFavourite } from "./draft.ts";
 import { fromPrice, matchModels, tasksOf } from "./model-facts.ts";
 
-const KINDS = ["", "image", "video", "audio"] as const;
+/** The kinds of a search; an empty text is all of them. */
+export const KIND_CHOICES = ["", "image", "video", "audio"] as const;
+export type KindChoice = (typeof KIND_CHOICES)[number];
 const ICONS: Readonly<Record<ModelDto["kind"], IconNode>> = { image: Image, video: Clapperboard, audio: AudioLines };
 
 /** The kind of a model, as a coloured tile. */
@@ -28,32 +30,42 @@ export const ModelLine = ({ of }: { of: ModelDto }): VNode => (
 
 type CardProps = { of: ModelDto; isChosen: boolean; isFavourite: boolean; choose: () => void; favour: () => void };
 
+/** Name, price, time, maker and tasks of a model in three lines. */
+export const ModelText = ({ of }: { of: ModelDto }): VNode => (
+  <span class="model-text">
+    <strong>{of.name}</strong>
+    <ModelLine of={of} />
+    <span class="model-tasks">{[of.maker, tasksOf(of)].filter(Boolean).join(" · ")}</span>
+  </span>
+);
+
+type FavouriteProps = { name: string; isFavourite: boolean; favour: () => void };
+export const FavouriteButton = ({ name, isFavourite, favour }: FavouriteProps): VNode => (
+  <button
+    type="button"
+    class="button is-quiet is-icon"
+    aria-label={words.model.favour(name)}
+    aria-pressed={isFavourite}
+    onClick={favour}
+  >
+    <Icon of={Star} size={16} />
+  </button>
+);
+
 const ModelCard = ({ of, isChosen, isFavourite, choose, favour }: CardProps): VNode => (
   <li class={`model-card${isChosen ? " is-chosen" : ""}`}>
     <button type="button" class="model-choice" onClick={choose} aria-pressed={isChosen}>
       <KindTile kind={of.kind} />
-      <span class="model-text">
-        <strong>{of.name}</strong>
-        <ModelLine of={of} />
-        <span class="model-tasks">{[of.maker, tasksOf(of)].filter(Boolean).join(" · ")}</span>
-      </span>
+      <ModelText of={of} />
     </button>
-    <button
-      type="button"
-      class="button is-quiet is-icon"
-      aria-label={words.model.favour(of.name)}
-      aria-pressed={isFavourite}
-      onClick={favour}
-    >
-      <Icon of={Star} size={16} />
-    </button>
+    <FavouriteButton {...{ name: of.name, isFavourite, favour }} />
   </li>
 );
 
 type Group = { title: string; models: readonly ModelDto[] };
 
 /** Favourites and recent models are groups of their own while nothing is searched for. */
-const groupsOf = (models: readonly ModelDto[], search: string, { favourites, recent }: Remembered): Group[] => {
+export const groupsOf = (models: readonly ModelDto[], search: string, { favourites, recent }: Remembered): Group[] => {
   if (search.trim() !== "") return [{ title: words.model.count(models.length), models }];
   const among = (ids: readonly string[]) => ids.flatMap((id) => models.find((model) => model.id === id) ?? []);
   const groups = [
@@ -76,7 +88,7 @@ type Props = {
 
 export const ModelChooser = (of: Props): VNode => {
   const [search, setSearch] = useState("");
-  const [kind, setKind] = useState<(typeof KINDS)[number]>("");
+  const [kind, setKind] = useState<KindChoice>("");
   const found = matchModels(of.models, search, kind);
   return (
     <Modal title={of.title} class="model-chooser" close={of.close}>
@@ -91,7 +103,7 @@ export const ModelChooser = (of: Props): VNode => {
         <fieldset>
           <legend class="unseen">{words.model.kind}</legend>
           <div class="segments">
-            {KINDS.map((value) => (
+            {KIND_CHOICES.map((value) => (
               <label key={value} class="segment">
                 <input type="radio" name="model-kind" checked={kind === value} onChange={() => setKind(value)} />
                 <span>{words.model.kinds[value]}</span>

@@ -2,16 +2,23 @@
 import type { ModelEntry } from "../../../catalogue/public-model.ts";
 import { locale, words } from "../../words/words.ts";
 
-const usd = (amount: number): string =>
+/** A price per unit, which may be a fraction of a cent. */
+export const usdRate = (amount: number): string =>
   amount.toLocaleString(locale, { style: "currency", currency: "USD", minimumFractionDigits: 2, maximumFractionDigits: 4 });
 
 /** `from $0.02 per image`; an empty text for a model without prices. */
 export const fromPrice = ({ price }: Pick<ModelEntry, "price">): string => {
   const rates = [...price.rates, ...price.video_input_rates].map(({ usd: amount }) => amount);
-  return rates.length === 0 ? "" : words.model.from(usd(Math.min(...rates)), words.model.units[price.unit]);
+  return rates.length === 0 ? "" : words.model.from(usdRate(Math.min(...rates)), words.model.units[price.unit]);
 };
 
 export const tasksOf = ({ tasks }: Pick<ModelEntry, "tasks">): string => tasks.map((task) => words.model.tasks[task]).join(", ");
+
+/** The models of the simulator are the first ones there, because they show all of its faults. */
+export const inOrder = <Model extends ModelEntry>(models: readonly Model[], mode: "test" | "live"): readonly Model[] => {
+  const rank = ({ id }: Model) => (mode === "test" && id.startsWith("sim-") ? 0 : 1);
+  return models.toSorted((a, b) => rank(a) - rank(b));
+};
 
 /** Models whose name, maker, id or tasks contain every word of the search, of a kind or of all (empty). */
 export const matchModels = <Model extends ModelEntry>(models: readonly Model[], search: string, kind: string): Model[] => {

@@ -1,5 +1,5 @@
 // The chosen models above the form: each opens the chooser, and further ones can be compared.
-import { ChevronsUpDown, Columns2, X } from "lucide";
+import { ChevronsUpDown, Columns2, Info, X } from "lucide";
 import type { VNode } from "preact";
 import type { ModelDto } from "../../../src/console/generations-dto.ts";
 import { Icon } from "../../components/icon.tsx";
@@ -38,6 +38,14 @@ export const ModelRows = ({ models, priced, change, remove }: Props): VNode => (
             </span>
             <Icon of={ChevronsUpDown} size={16} />
           </button>
+          <a
+            class="button is-quiet is-icon"
+            href={`/console/models/${model.id}`}
+            aria-label={words.model.page(model.name)}
+            title={words.model.page(model.name)}
+          >
+            <Icon of={Info} size={16} />
+          </a>
           {models.length > 1 && (
             <button
               type="button"

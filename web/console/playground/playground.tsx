@@ -1,9 +1,8 @@
 // Playground page: model and form on the left, results on the right, and the newest generations below.
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { Link, useSearch } from "wouter-preact";
+import { useSearch } from "wouter-preact";
 import type { GenerationDetail, ModelDto, ModelsDto } from "../../../src/console/generations-dto.ts";
-import { me } from "../../components/api.ts";
 import { Skeleton } from "../../components/skeleton.tsx";
 import { useQuery } from "../../components/use-query.ts";
 import { words } from "../../words/words.ts";
@@ -11,23 +10,12 @@ import { type Draft, readDraft, readRemembered, storeDraft, withRecent } from ".
 import { valuesFrom } from "./form.ts";
 import { HistoryStrip } from "./history-strip.tsx";
 import { ModelChooser } from "./model-chooser.tsx";
+import { inOrder } from "./model-facts.ts";
+import { NoModel } from "./no-model.tsx";
 import { PlaygroundForm } from "./playground-form.tsx";
 import { Results } from "./results.tsx";
 import { useRuns } from "./use-runs.ts";
 import { modelsFor, startWith, UsedFileNotice, usedFileOf } from "./used-file.tsx";
-
-/** Shown before the first provider key is set, and while every route is disabled or unavailable. */
-const NoModel = (): VNode => (
-  <div class="empty">
-    <p>{words.model.none}</p>
-    {me.value?.signedIn?.role !== "member" && (
-      <p>
-        {words.model.noneForOperator} <Link href="/console/operator/providers">{words.pages.providers}</Link>{" "}
-        <Link href="/console/operator/routes">{words.pages.routes}</Link>
-      </p>
-    )}
-  </div>
-);
 
 /** Models that the simulator or a first visit begins with: an image is the quickest result. */
 const firstModel = (models: readonly ModelDto[]): ModelDto | undefined =>
@@ -61,7 +49,7 @@ type LoadedProps = { known: ModelsDto; query: URLSearchParams; from: GenerationD
 
 const Loaded = ({ known, query, from }: LoadedProps): VNode => {
   const used = usedFileOf(query);
-  const models = modelsFor(known.models, used) as readonly ModelDto[];
+  const models = inOrder(modelsFor(known.models, used) as readonly ModelDto[], known.mode);
   const [draft, setDraft] = useState(() => beginDraft(query, known.models, from));
   const [remembered, remember] = useState(readRemembered);
   /** Position of the model that is being chosen; null while the chooser is closed. */

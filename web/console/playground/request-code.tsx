@@ -8,12 +8,14 @@ import { SNIPPETS, type SnippetRequest } from "./snippets.ts";
 
 type Name = (typeof SNIPPETS)[number]["id"];
 
-export const RequestCode = ({ request, title = words.playground.code }: { request: SnippetRequest; title?: string }): VNode => {
+type Props = { request: SnippetRequest; title?: string; isOpen?: boolean };
+
+export const RequestCode = ({ request, title = words.playground.code, isOpen = false }: Props): VNode => {
   const [name, choose] = useState<Name>("curl");
   const snippet = SNIPPETS.find(({ id }) => id === name) ?? SNIPPETS[0];
   const text = snippet.of(location.origin, request);
   return (
-    <details class="request-code">
+    <details class="request-code" open={isOpen}>
       <summary>{title}</summary>
       <Tabs
         label={words.playground.code}
