@@ -26,7 +26,7 @@ const LONGEST_MS = 60_000;
 /**
  * Creates the first operator and everything that the pages show.
  * @param receiverUrl of a webhook receiver
- * @returns the session cookie, and the pages with their URLs
+ * @returns the session cookie, an API key, and the pages with their URLs
  */
 export const filled = async (url: string, token: string, receiverUrl: string) => {
   let cookie = "";
@@ -58,7 +58,7 @@ export const filled = async (url: string, token: string, receiverUrl: string) =>
   const { id: purchase } = await ask<{ id: string }>("POST", "/console/api/purchases", { amount_usd: 50 });
   await ask("POST", `/console/api/purchases/${purchase}/test`, { how: "pay" });
   const { id: open } = await ask<{ id: string }>("POST", "/console/api/purchases", { amount_usd: 100 });
-  const terms = { expiresAtMs: null, models: null, limits: { day: 500, week: null, month: 5000 } };
+  const terms = { expiresAtMs: null, models: null, limits: { day: 2000, week: null, month: 10000 } };
   const { key } = await ask<{ key: string }>("POST", "/console/api/keys", { name: "website", scope: "generate", ...terms });
   const none = { expiresAtMs: null, models: null, limits: { day: null, week: null, month: null } };
   await ask("POST", "/console/api/keys", { name: "dashboard", scope: "read", ...none });
@@ -118,5 +118,5 @@ export const filled = async (url: string, token: string, receiverUrl: string) =>
     { name: "replay", says: "Inspector: replay", path: `/inspector/${fallback ?? video}` },
     { name: "play", says: "Inspector: play", path: "/inspector/play" },
   ];
-  return { cookie: { name, value }, pages };
+  return { cookie: { name, value }, key, pages };
 };

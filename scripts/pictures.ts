@@ -1,71 +1,23 @@
 // `npm run pictures`: takes screenshots of all console and inspector pages, light and dark.
 //
 // The pages belong to a simulated service with sample data.
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Page } from "playwright-core";
 import { openBrowser } from "../test/browser/chromium.ts";
-import { filled } from "./pictures-stock.ts";
+import { settled, startFilledService } from "./filled-service.ts";
 
 const root = resolve(import.meta.dir, "..");
 const place = join(root, "docs", "pages");
 const VIEW = { width: 1200, height: 800 };
 const PHONE = { width: 360, height: 740 };
 const QUALITY = 82;
-const LONGEST_WAIT_MS = 20_000;
 
-const dir = mkdtempSync(join(tmpdir(), "pictures-"));
-const service = Bun.spawn([process.execPath, join(root, "src", "main.ts"), "serve", "--simulate", "--port", "0", "--data", dir], {
-  stdout: "pipe",
-  stderr: "ignore",
-  env: {
-    PATH: process.env.PATH ?? "",
-    GENROUTER_SIMULATOR__SPEED: "20",
-    GENROUTER_LOG__LEVEL: "error",
-    GENROUTER_LIMITS__BURST_PER_S: "1000",
-    GENROUTER_WEBHOOKS__ALLOW: "127.0.0.1",
-  },
-});
-const receiver = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response("ok") });
-
-/** First line of a stream that matches. The remainder is still read, so that the service is not blocked. */
-const lineOf = (stream: ReadableStream<Uint8Array>, pattern: RegExp): Promise<string> =>
-  new Promise((found, failed) => {
-    const read = async () => {
-      let text = "";
-      const decoder = new TextDecoder();
-      for await (const chunk of stream) {
-        text += decoder.decode(chunk, { stream: true });
-        const known = pattern.exec(text)?.[1];
-        if (known !== undefined) found(known);
-      }
-      failed(new Error(`the service did not say ${pattern}: ${text}`));
-    };
-    read().catch(failed);
-  });
-
-/** Waits until the page is no longer busy and its images are loaded. */
-const settled = async (page: Page): Promise<void> => {
-  await page.locator("main h1").waitFor({ timeout: LONGEST_WAIT_MS });
-  await page.waitForFunction(
-    `!document.querySelector("[aria-busy=true]") && [...document.images].every((one) => one.complete || one.loading === "lazy") &&
-      [...document.querySelectorAll("video")].every((one) => one.readyState >= 2)`,
-    null,
-    { timeout: LONGEST_WAIT_MS },
-  );
-  await page.waitForTimeout(400);
-};
-
-const url = await lineOf(service.stdout, /^url (\S+)$/m);
-const link = Bun.spawnSync([process.execPath, join(root, "src", "main.ts"), "users", "setup", "--data", dir]).stdout.toString();
-const token = link.trim().split("#")[1] ?? "";
 const browser = await openBrowser();
 if (typeof browser === "string") throw new Error(browser);
 rmSync(place, { recursive: true, force: true });
 mkdirSync(place, { recursive: true });
+const { url, cookie, pages, stop } = await startFilledService();
 try {
-  const { cookie, pages } = await filled(url, token, `${receiver.url.origin}/events`);
   const taken: string[] = [];
   const wide: string[] = [];
   for (const [colorScheme, viewport] of [
@@ -114,8 +66,5 @@ try {
   if (wide.length > 0) process.exitCode = 1;
 } finally {
   await browser.close();
-  service.kill("SIGKILL");
-  await service.exited;
-  await receiver.stop(true);
-  rmSync(dir, { recursive: true, force: true });
+  await stop();
 }

@@ -1,7 +1,7 @@
 // Generations page: gallery or list, filtered by the URL and updated by events.
 import { AudioLines, Clapperboard, Image, Images } from "lucide";
 import type { VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { GenerationDto, ModelsDto } from "../../../src/console/generations-dto.ts";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Icon } from "../../components/icon.tsx";
@@ -16,7 +16,9 @@ import { FilterBar, isFiltered, useFilters } from "./filters.tsx";
 import { StatusBadge } from "./status-badge.tsx";
 import { useRows } from "./use-rows.ts";
 
-type Choice = { isChosen: (id: string) => boolean; choose: (id: string, isOn: boolean) => void };
+type Choose = (id: string, isOn: boolean) => void;
+type RowProps = { of: GenerationDto; isChosen: boolean; choose: Choose };
+type Choice = { isChosen: (id: string) => boolean; choose: Choose };
 
 const costOf = ({ status, costCredits, reservedCredits }: GenerationDto): string =>
   status === "queued" || status === "running" ? words.generations.held(usdText(reservedCredits)) : usdText(costCredits ?? 0);
@@ -26,12 +28,12 @@ const titleOf = ({ prompt, model }: GenerationDto): string => prompt?.trim() || 
 
 const ICONS = { image: Image, video: Clapperboard, audio: AudioLines };
 
-const Choose = ({ of, isChosen, choose }: { of: GenerationDto } & Choice): VNode => (
+const ChooseBox = ({ of, isChosen, choose }: RowProps): VNode => (
   <input
     type="checkbox"
     class="choose-row"
     aria-label={words.generations.choose(titleOf(of))}
-    checked={isChosen(of.id)}
+    checked={isChosen}
     onChange={({ currentTarget }) => choose(of.id, currentTarget.checked)}
   />
 );
@@ -45,9 +47,9 @@ const Picture = ({ of }: { of: GenerationDto }): VNode => {
   return <Icon of={ICONS[of.kind ?? "image"]} size={32} />;
 };
 
-const Tile = ({ of, ...choice }: { of: GenerationDto } & Choice): VNode => (
+const TileOf = ({ of, isChosen, choose }: RowProps): VNode => (
   <li class="tile" data-id={of.id} data-status={of.status}>
-    <Choose of={of} {...choice} />
+    <ChooseBox {...{ of, isChosen, choose }} />
     <a class="tile-link" href={`/console/generations/${of.id}`}>
       <div class="tile-picture">
         <Picture of={of} />
@@ -71,12 +73,12 @@ const sizeOf = ({ width, height, durationMs }: GenerationDto): string =>
     .filter(Boolean)
     .join(", ");
 
-const Row = ({ of, ...choice }: { of: GenerationDto } & Choice): VNode => {
+const RowOf = ({ of, isChosen, choose }: RowProps): VNode => {
   const { columns } = words.generations;
   return (
     <tr data-id={of.id} data-status={of.status}>
       <td>
-        <Choose of={of} {...choice} />
+        <ChooseBox {...{ of, isChosen, choose }} />
       </td>
       <td data-head={columns.generation} class="prompt">
         <a href={`/console/generations/${of.id}`}>{titleOf(of)}</a>
@@ -101,7 +103,13 @@ const Row = ({ of, ...choice }: { of: GenerationDto } & Choice): VNode => {
   );
 };
 
-const List = ({ rows, ...choice }: { rows: readonly GenerationDto[] } & Choice): VNode => (
+/** Hundreds of rows stay as they are when one of them changes. */
+const Tile = ({ of, isChosen, choose }: RowProps): VNode =>
+  useMemo(() => <TileOf {...{ of, isChosen, choose }} />, [of, isChosen, choose]);
+const Row = ({ of, isChosen, choose }: RowProps): VNode =>
+  useMemo(() => <RowOf {...{ of, isChosen, choose }} />, [of, isChosen, choose]);
+
+const List = ({ rows, isChosen, choose }: { rows: readonly GenerationDto[] } & Choice): VNode => (
   <div class="cards">
     <table class="generation-list">
       <thead>
@@ -115,7 +123,7 @@ const List = ({ rows, ...choice }: { rows: readonly GenerationDto[] } & Choice):
       </thead>
       <tbody>
         {rows.map((of) => (
-          <Row key={of.id} of={of} {...choice} />
+          <Row key={of.id} of={of} isChosen={isChosen(of.id)} choose={choose} />
         ))}
       </tbody>
     </table>
@@ -137,7 +145,7 @@ const useChoice = (shown: readonly GenerationDto[]) => {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
   const choice: Choice = {
     isChosen: (id) => ids.has(id),
-    choose: (id, isOn) => setIds((all) => new Set(isOn ? [...all, id] : [...all].filter((one) => one !== id))),
+    choose: useCallback((id, isOn) => setIds((all) => new Set(isOn ? [...all, id] : [...all].filter((one) => one !== id))), []),
   };
   return { choice, chosen: shown.filter(({ id }) => ids.has(id)), clear: () => setIds(new Set()) };
 };
@@ -176,7 +184,7 @@ export const GenerationsPage = (): VNode => {
         {filters.view !== "list" && rows.shown.length > 0 && (
           <ul class="gallery">
             {rows.shown.map((of) => (
-              <Tile key={of.id} of={of} {...choice} />
+              <Tile key={of.id} of={of} isChosen={choice.isChosen(of.id)} choose={choice.choose} />
             ))}
           </ul>
         )}
