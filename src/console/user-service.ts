@@ -5,6 +5,7 @@ import type { AdminMutation, AdminResult, Principal } from "../domain/mutations.
 import { readEmail } from "../domain/user-mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Devices } from "./known-devices.ts";
+import { requirePassword } from "./password-rules.ts";
 import type { Passwords } from "./passwords.ts";
 import type { RefusedOutcome, RefusedSignIns } from "./rejected-sign-ins.ts";
 import { ConsoleRefused, type SignedIn } from "./request-context.ts";
@@ -62,10 +63,6 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
     const name = text.trim();
     if (name === "") throw new ConsoleRefused("invalid", "Name: enter what you want to be called.");
     return name;
-  };
-  const requirePasswordUnlikeEmail = (password: string, email: string): void => {
-    if (password.trim().toLowerCase() === email)
-      throw new ConsoleRefused("invalid", "The password must not be your e-mail address.");
   };
   const linkOf = async (token: string) => {
     const found = await reads.invitationByHash(hashToken(token));
@@ -161,7 +158,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       const link = await linkOf(request.token);
       const email = link.email ?? emailOf(request.email);
       const name = link.kind === "reset" ? (link.userName ?? "") : nameOf(request.name);
-      requirePasswordUnlikeEmail(request.password, email);
+      requirePassword(request.password, email);
       const password = await passwords.hash(request.password, { rank: 0, whose: link.id });
       const { token, session } = sessions.begin(signIn.request, signIn.address);
       const userId = link.kind === "reset" ? (link.userId ?? "") : newId("per");
@@ -177,7 +174,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       if (!signUp || (await reads.operators()) === 0)
         throw new ConsoleRefused("forbidden", "Sign-up is disabled; request an invitation from an operator of the service.");
       const [email, name] = [emailOf(request.email), nameOf(request.name)];
-      requirePasswordUnlikeEmail(request.password, email);
+      requirePassword(request.password, email);
       signUps.take(signIn.address);
       if (await reads.userByEmail(email)) throw new ConsoleRefused("conflict", `${email} has a sign-in already; sign in.`);
       const password = await passwords.hash(request.password, { rank: STRANGERS_RANK, whose: signIn.address });
@@ -211,7 +208,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       const kept = (await reads.userByEmail(who.email))?.password ?? null;
       if (!(await isOwnPassword(signIn, { userId: who.userId, password: request.old, kept })) || kept === null)
         throw new ConsoleRefused("refused", "The current password is wrong.");
-      requirePasswordUnlikeEmail(request.password, who.email);
+      requirePassword(request.password, who.email);
       const password = await passwords.hash(request.password, { rank: 0, whose: who.userId });
       const change = { password, ifPassword: kept, keepSessionId: who.sessionId };
       const by: Principal = { kind: "user", id: who.userId, name: who.email };
