@@ -2,6 +2,7 @@
 import type { Clock } from "../domain/clock.ts";
 import { hashToken, newId } from "../domain/ids.ts";
 import type { AdminMutation, AdminResult, Principal } from "../domain/mutations.ts";
+import { PROGRAM_COMMAND } from "../domain/program-command.ts";
 import { readEmail } from "../domain/user-mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Devices } from "./known-devices.ts";
@@ -12,7 +13,7 @@ import { ConsoleRefused, type SignedIn } from "./request-context.ts";
 import type { Sessions } from "./sessions.ts";
 import { createSignInThrottle } from "./sign-in-throttle.ts";
 import { createTokenBucket } from "./token-bucket.ts";
-import type { LinkView, MeView, SessionView } from "./users-dto.ts";
+import type { LinkView, MeView, SessionView, TeamView } from "./users-dto.ts";
 
 const MINUTE_MS = 60_000;
 /** Wrong passwords of a signed-in user for their own account. */
@@ -103,7 +104,13 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
           csrf: sessions.csrfOf(token),
         };
       const isSetUp = (await reads.operators()) > 0;
-      return { signedIn: signedIn || null, isSetUp, signUp: signUp && isSetUp, simulated: (await reads.mode()) === "test" };
+      return {
+        signedIn: signedIn || null,
+        isSetUp,
+        signUp: signUp && isSetUp,
+        simulated: (await reads.mode()) === "test",
+        command: PROGRAM_COMMAND,
+      };
     },
 
     /** @throws ConsoleRefused one sentence for every fault; the fault goes to the log and, for an existing user, to the audit log */
@@ -183,6 +190,17 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       const what = { userId, email, name, password, account: { id: newId("acc"), name }, session, atMs: clock.nowMs() };
       await carryOut({ mutation: "sign-up", ...what }, { kind: "user", id: userId, name: email });
       return { token, userId };
+    },
+
+    /** Disabled users cannot sign in and are left out. */
+    team: async ({ accountId }: SignedIn): Promise<TeamView> => {
+      const account = accountId === null ? undefined : await reads.account(accountId);
+      if (!account) throw new ConsoleRefused("not_found", "Your user has no account.");
+      const users = (await reads.users())
+        .filter((user) => user.accountId === account.id && user.disabledAtMs === null)
+        .map(({ id, email, name, role }) => ({ id, email, name, role }))
+        .sort((a, b) => a.name.localeCompare(b.name) || a.email.localeCompare(b.email));
+      return { account: { id: account.id, name: account.name }, users };
     },
 
     sessions: async (who: SignedIn): Promise<SessionView[]> => {
