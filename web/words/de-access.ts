@@ -293,6 +293,7 @@ export const access: typeof english = {
   },
   profile: {
     signedInAs: (role, account) => (account === null ? role : `${role} · ${account}`),
+    yourName: "Ihr Name",
     name: "Name",
     password: "Passwort",
     current: "Aktuelles Passwort",

@@ -62,6 +62,7 @@ export const de: Words = {
     verification: "Prüfung der Buchungen",
     service: "Dienst",
     profile: "Profil und Sitzungen",
+    team: "Team",
     users: "Benutzer",
     audit: "Protokoll",
     components: "Bausteine",

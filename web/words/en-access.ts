@@ -279,6 +279,7 @@ export const access = {
   },
   profile: {
     signedInAs: (role: string, account: string | null) => (account === null ? role : `${role} · ${account}`),
+    yourName: "Your name",
     name: "Name",
     password: "Password",
     current: "Current password",

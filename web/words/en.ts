@@ -62,6 +62,7 @@ export const en = {
     verification: "Ledger verification",
     service: "Service",
     profile: "Profile and sessions",
+    team: "Team",
     users: "Users",
     audit: "Audit log",
     components: "Components",

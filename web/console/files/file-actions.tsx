@@ -10,6 +10,10 @@ import { words } from "../../words/words.ts";
 import { useAsInputPath } from "./stored-media.tsx";
 
 type Props = { of: UploadedFileDto; mayUse: boolean; mayDelete: boolean; remove: (file: UploadedFileDto) => void };
+type MenuProps = Omit<Props, "mayUse"> & {
+  /** Whether the file may be used as input; absent if the page has a button for it. */
+  mayUse?: boolean;
+};
 
 const copy = (text: string, said: string): void => {
   navigator.clipboard.writeText(text).then(
@@ -37,8 +41,20 @@ export const UseAsInput = ({ of, mayUse }: Pick<Props, "of" | "mayUse">): VNode 
     </button>
   );
 
-export const FileMenu = ({ of, mayDelete, remove }: Omit<Props, "mayUse">): VNode => (
+export const FileMenu = ({ of, mayUse, mayDelete, remove }: MenuProps): VNode => (
   <Menu label={words.actionsFor(of.id)} icon={Ellipsis}>
+    {mayUse === true && (
+      <a class="menu-item" href={useAsInputPath(of.id, of.kind)}>
+        <Icon of={WandSparkles} />
+        {words.files.useAsInput}
+      </a>
+    )}
+    {mayUse === false && (
+      <button type="button" class="menu-item" {...lockUnless(false)}>
+        <Icon of={WandSparkles} />
+        {words.files.useAsInput}
+      </button>
+    )}
     <button type="button" class="menu-item" data-closes onClick={() => copy(of.id, words.files.idCopied)}>
       <Icon of={Copy} />
       {words.files.copyId}

@@ -40,7 +40,7 @@ const Expiry = ({ of }: { of: UploadedFileDto }): VNode => (
   </time>
 );
 
-const Tile = ({ of, open, ...shared }: Item): VNode => (
+const Tile = ({ of, open, mayUse, ...shared }: Item): VNode => (
   <li class="tile file-tile" data-id={of.id}>
     <Opened of={of} open={open} />
     <h2>
@@ -51,7 +51,7 @@ const Tile = ({ of, open, ...shared }: Item): VNode => (
       <span title={timeText(of.expiresAtMs)}>{words.files.expires(relativeTime(of.expiresAtMs, Date.now()))}</span>
     </p>
     <div class="tile-actions">
-      <UseAsInput of={of} mayUse={shared.mayUse} />
+      <UseAsInput of={of} mayUse={mayUse} />
       <FileMenu of={of} {...shared} />
     </div>
   </li>
@@ -83,10 +83,7 @@ const Row = ({ of, open, ...shared }: Item): VNode => {
         <Expiry of={of} />
       </td>
       <td class="row-menu">
-        <div class="tile-actions">
-          <UseAsInput of={of} mayUse={shared.mayUse} />
-          <FileMenu of={of} {...shared} />
-        </div>
+        <FileMenu of={of} {...shared} />
       </td>
     </tr>
   );
