@@ -113,7 +113,7 @@ export const FilesPage = ({ account }: ViewProps): VNode => {
   const isOver = usePageDrop(page?.mayUpload ? uploads.add : null);
   const { dialog, remove } = useDeletion(account, again);
   return (
-    <div class="files" aria-busy={isBusy && page === undefined}>
+    <div class="files">
       {fault !== null && (
         <p class="notice is-bad" role="alert">
           {fault}{" "}
