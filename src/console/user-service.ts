@@ -26,7 +26,7 @@ const SIGN_UPS = { burst: 10, refillMs: 6 * MINUTE_MS };
 const STRANGERS_RANK = 1;
 
 const WRONG = "The e-mail address or the password is wrong.";
-const NO_LINK = "This link was used, withdrawn or has expired; request a new one from its sender.";
+const NO_LINK = "This link was used, revoked or has expired. Ask its sender for a new one.";
 
 export type UserServiceDeps = {
   reads: StoreReads;

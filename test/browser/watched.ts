@@ -19,7 +19,7 @@ export const LOOKS = casesOfShare(
 
 /** Every page of the navigation, and the pages of the inspector. */
 export const PAGES = [
-  ...["generations", "playground", "files", "keys", "webhooks", "credits", "ledger", "usage", "profile"].map(
+  ...["generations", "playground", "files", "keys", "webhooks", "credits", "ledger", "usage", "profile", "team"].map(
     (name) => `/console/${name}`,
   ),
   ...["accounts", "routes", "providers", "orphans", "verification", "service", "users", "audit"].map(

@@ -144,7 +144,7 @@ test("shows the states of the last 10 deliveries of each endpoint, and the reque
   const shown = await ok<DeliveryRequestDto>(who, "GET", `${DELIVERIES}/${about.id}/request`);
   const sent = scene.receiver.received.find((one) => one.path === "/shown" && one.body.type === "generation.succeeded");
   expect(shown.id).toBe(sent?.id ?? "");
-  // Links of files are signed anew, so they differ in their time and signature.
+  // Links of files are signed again, so they differ in their time and signature.
   const unsigned = (body = ""): string => body.replaceAll(/\?[^"]*/g, "");
   expect(unsigned(shown.body)).toBe(unsigned(sent?.text));
   expect(JSON.parse(shown.body)).toMatchObject({ type: "generation.succeeded", data: { id } });

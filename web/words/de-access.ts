@@ -4,6 +4,10 @@ import type { access as english } from "./en-access.ts";
 const count = (n: number, one: string, more: string): string => `${n.toLocaleString("de-DE")} ${n === 1 ? one : more}`;
 
 export const access: typeof english = {
+  api: {
+    unreachable: "Der Dienst ist nicht erreichbar. Versuchen Sie es gleich noch einmal.",
+    status: (status) => `Der Dienst antwortete mit Status ${status}. Versuchen Sie es gleich noch einmal.`,
+  },
   copy: {
     copied: "Kopiert",
     failed: "Dieser Browser lässt Seiten nicht kopieren. Markieren Sie stattdessen den Text.",
@@ -172,7 +176,6 @@ export const access: typeof english = {
     none: "Noch keine Endpunkte",
     noneAbout: "Mit einem Endpunkt erfahren Sie ohne Abfragen, wann eine Generierung endet.",
     guide: "Anleitung zu Webhooks",
-    endpoints: "Endpunkte",
     columns: {
       endpoint: "Endpunkt",
       events: "Ereignisse",
@@ -260,7 +263,6 @@ export const access: typeof english = {
     notStored: "Die Antwort ist nicht gespeichert: Der Rechner ist privat, oder die Generierung wurde gelöscht.",
     request: "Anfrage",
     response: "Antworten",
-    requestLost: "Die Generierung dieser Zustellung ist nicht mehr gespeichert.",
     generation: "Generierung",
   },
   signIn: {
@@ -351,7 +353,6 @@ export const access: typeof english = {
     reset: "Link für neues Passwort",
     disable: "Sperren",
     enable: "Entsperren",
-    notYourself: "Den eigenen Benutzer können Sie nicht ändern.",
     role: "Rolle",
     roleTitle: (email) => `Rolle von ${email} ändern`,
     needsAccount: "Nur Benutzer mit Konto können Mitglied sein.",

@@ -4,6 +4,10 @@
 const count = (n: number, one: string, more: string): string => `${n.toLocaleString("en-US")} ${n === 1 ? one : more}`;
 
 export const access = {
+  api: {
+    unreachable: "The service is unreachable. Try again in a moment.",
+    status: (status: number) => `The service returned status ${status}. Try again in a moment.`,
+  },
   copy: {
     copied: "Copied",
     failed: "This browser does not allow pages to copy. Select the text instead.",
@@ -164,7 +168,6 @@ export const access = {
     none: "No endpoints yet",
     noneAbout: "Add an endpoint to learn when a generation ends, without polling.",
     guide: "Webhook guide",
-    endpoints: "Endpoints",
     columns: { endpoint: "Endpoint", events: "Events", state: "Status", outcomes: "Last deliveries", actions: "Actions" },
     allEvents: "All events",
     eventCount: (n: number) => count(n, "event", "events"),
@@ -246,7 +249,6 @@ export const access = {
     notStored: "The response is not stored: the host is private, or the generation was deleted.",
     request: "Request",
     response: "Responses",
-    requestLost: "The generation of this delivery is not stored any more.",
     generation: "Generation",
   },
   signIn: {
@@ -324,7 +326,6 @@ export const access = {
     reset: "Password reset link",
     disable: "Disable",
     enable: "Enable",
-    notYourself: "You cannot change your own user.",
     role: "Role",
     roleTitle: (email: string) => `Change role of ${email}`,
     needsAccount: "Only users with an account can be members.",
