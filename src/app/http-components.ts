@@ -34,7 +34,15 @@ import { createResourceOf, createWebhookComponent, type WebhookComponents } from
 
 export type HttpComponents = Pick<
   Components,
-  "http" | "issueToken" | "checkout" | "operating" | "generationService" | "upkeep" | "webhooks" | "webhookService"
+  | "http"
+  | "issueToken"
+  | "checkout"
+  | "operating"
+  | "generationService"
+  | "upkeep"
+  | "webhooks"
+  | "webhookService"
+  | "sentRequestOf"
 > & {
   /** Ends the streams of the console; other responses have `longestMs` to end. */
   beginDrain: (longestMs: number) => void;
@@ -269,6 +277,7 @@ export const createHttpComponents = (list: ComponentList, deps: ComponentsDeps, 
     checkout,
     generationService,
     webhookService: webhooks.webhookService,
+    sentRequestOf: webhooks.sentRequestOf,
     rollUpUsage,
     models: () => engine.routes.catalogue().models,
     admin: parts.admin,

@@ -26,6 +26,7 @@ import type { Store } from "../store/store.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { WebhookDelivery } from "../webhooks/delivery.ts";
 import type { SendDeps } from "../webhooks/send.ts";
+import type { SentRequestOf } from "../webhooks/sent-request.ts";
 import type { WebhookService } from "../webhooks/service.ts";
 import type { Engine, EngineDeps } from "./engine-types.ts";
 import type { Maintenance } from "./maintenance.ts";
@@ -92,6 +93,8 @@ export type Components = Omit<Engine, "rekeyed" | "drain" | "close" | "stop"> & 
   webhooks: WebhookDelivery;
   /** Webhook endpoints and deliveries of accounts. */
   webhookService: WebhookService;
+  /** The request of a webhook delivery, for the console. */
+  sentRequestOf: SentRequestOf;
   /** Generations of the console. */
   generationService: GenerationService;
   providers: Providers;

@@ -8,6 +8,7 @@ import { createWebhookDelivery, type WebhookDelivery } from "../webhooks/deliver
 import { readWebhookHosts } from "../webhooks/hosts.ts";
 import { isBehind } from "../webhooks/payload.ts";
 import type { SendDeps } from "../webhooks/send.ts";
+import { createSentRequestOf, type SentRequestOf } from "../webhooks/sent-request.ts";
 import { createWebhookService, type WebhookService } from "../webhooks/service.ts";
 import { createTargets } from "../webhooks/targets.ts";
 import type { ComponentList } from "./component-list.ts";
@@ -15,7 +16,7 @@ import type { EngineComponent } from "./engine-component.ts";
 import type { LinkComponents } from "./link-components.ts";
 import type { Components, ComponentsDeps } from "./service-types.ts";
 
-export type WebhookComponents = { webhooks: WebhookDelivery; webhookService: WebhookService };
+export type WebhookComponents = { webhooks: WebhookDelivery; webhookService: WebhookService; sentRequestOf: SentRequestOf };
 
 type WebhookParts = Pick<EngineComponent, "engine"> &
   LinkComponents &
@@ -56,16 +57,19 @@ export const createWebhookComponent = (
   const { post } = engine;
   const allowsFor = readWebhookHosts(settings.webhooks.allow, mode === "test");
   const targets = createTargets({ reads: store, clock, secrets, allowsFor, isAlone: store.node === null });
+  const events = { recordOf: createRecordOf(engine.records, store), resourceOf: createResourceOf(links) };
   const webhooks = createWebhookDelivery({
-    ...{ clock, log, reads: store, post, targets, node: store.node },
-    recordOf: createRecordOf(engine.records, store),
-    resourceOf: createResourceOf(links),
+    ...{ clock, log, reads: store, post, targets, node: store.node, ...events },
     endpointDisabled: notifications.endpointDisabled,
     timeoutMs: deps.webhooks?.timeoutMs ?? TRY_MS,
     ...(deps.webhooks?.fetch ? { fetch: deps.webhooks.fetch } : {}),
   });
   list.add({ name: "webhooks", stop: webhooks.stop });
-  return { webhooks, webhookService: createWebhookService({ clock, reads: store, post, secrets, allowsFor }) };
+  return {
+    webhooks,
+    webhookService: createWebhookService({ clock, reads: store, post, secrets, allowsFor }),
+    sentRequestOf: createSentRequestOf({ reads: store, ...events }),
+  };
 };
 
 /** Waits for tries in flight; the store keeps what is left. */

@@ -9,6 +9,7 @@ import type { IsAtHome } from "../inspector/access.ts";
 import type { IssueToken } from "../inspector/inspector.ts";
 import type { Log } from "../logging/events.ts";
 import type { Store } from "../store/store.ts";
+import type { SentRequestOf } from "../webhooks/sent-request.ts";
 import type { WebhookService } from "../webhooks/service.ts";
 import type { GenerationService } from "./generations-api.ts";
 import type { OperatorServiceDeps } from "./operator/deps.ts";
@@ -28,6 +29,7 @@ export type ConsoleDeps = {
   checkout: Checkout;
   generationService: GenerationService;
   webhookService: WebhookService;
+  sentRequestOf: SentRequestOf;
   /** Resolves when usage includes all generations that have ended by now. */
   rollUpUsage: () => Promise<void>;
   models: () => readonly { id: string; name: string }[];
@@ -67,6 +69,7 @@ export const tablesOf = async (deps: ConsoleDeps): Promise<ConsoleRoute[]> => {
     ...webhookRoutes({
       reads: deps.reads,
       webhooks: deps.webhookService,
+      sentRequestOf: deps.sentRequestOf,
       consoleCaller: createPlaygroundKeys(deps),
       accessAudit,
     }),

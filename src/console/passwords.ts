@@ -1,7 +1,6 @@
 // Hashes and verifies passwords with bounded concurrency and a priority queue.
 //
 // The bound keeps password guessing from slowing down generations.
-import { MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS } from "../domain/user-mutations.ts";
 import { ConsoleRefused } from "./request-context.ts";
 
 /** Cost of Argon2id. `memoryCost`: KiB. `timeCost`: passes. */
@@ -25,7 +24,7 @@ export type QueuePosition = {
 };
 
 export type Passwords = {
-  /** Returns the PHC string. @throws ConsoleRefused if the password is too short or too long, or if too many callers wait */
+  /** Returns the PHC string of a password that the rules allow. @throws ConsoleRefused if too many callers wait */
   hash(password: string, turn: QueuePosition): Promise<string>;
   /**
    * True if the password matches the stored hash. With null it takes the same time and returns false. @throws ConsoleRefused if
@@ -83,15 +82,7 @@ export const createPasswords = (cost: PasswordCost = COST): Passwords => {
   };
   let decoy: Promise<string> | undefined;
   return {
-    hash: async (password, turn) => {
-      const chars = [...password].length;
-      if (chars < MIN_PASSWORD_CHARS || chars > MAX_PASSWORD_CHARS)
-        throw new ConsoleRefused(
-          "invalid",
-          `The password needs ${MIN_PASSWORD_CHARS} to ${MAX_PASSWORD_CHARS} characters; a few words in a row are a good one.`,
-        );
-      return inTurn(turn, () => hashOf(password.normalize("NFC")));
-    },
+    hash: (password, turn) => inTurn(turn, () => hashOf(password.normalize("NFC"))),
     isRight: (password, kept, turn) =>
       inTurn(turn, async () => {
         decoy ??= hashOf(crypto.randomUUID());

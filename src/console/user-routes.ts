@@ -124,6 +124,7 @@ export const userRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[] 
         return signedOut();
       },
     },
+    { method: "GET", path: "/console/api/team", who: "member", answer: ({ who }) => service.team(who) },
     {
       method: "GET",
       path: "/console/api/sessions",

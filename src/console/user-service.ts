@@ -2,16 +2,18 @@
 import type { Clock } from "../domain/clock.ts";
 import { hashToken, newId } from "../domain/ids.ts";
 import type { AdminMutation, AdminResult, Principal } from "../domain/mutations.ts";
+import { PROGRAM_COMMAND } from "../domain/program-command.ts";
 import { readEmail } from "../domain/user-mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Devices } from "./known-devices.ts";
+import { requirePassword } from "./password-rules.ts";
 import type { Passwords } from "./passwords.ts";
 import type { RefusedOutcome, RefusedSignIns } from "./rejected-sign-ins.ts";
 import { ConsoleRefused, type SignedIn } from "./request-context.ts";
 import type { Sessions } from "./sessions.ts";
 import { createSignInThrottle } from "./sign-in-throttle.ts";
 import { createTokenBucket } from "./token-bucket.ts";
-import type { LinkView, MeView, SessionView } from "./users-dto.ts";
+import type { LinkView, MeView, SessionView, TeamView } from "./users-dto.ts";
 
 const MINUTE_MS = 60_000;
 /** Wrong passwords of a signed-in user for their own account. */
@@ -24,7 +26,7 @@ const SIGN_UPS = { burst: 10, refillMs: 6 * MINUTE_MS };
 const STRANGERS_RANK = 1;
 
 const WRONG = "The e-mail address or the password is wrong.";
-const NO_LINK = "This link was used, withdrawn or has expired; request a new one from its sender.";
+const NO_LINK = "This link was used, revoked or has expired. Ask its sender for a new one.";
 
 export type UserServiceDeps = {
   reads: StoreReads;
@@ -62,10 +64,6 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
     const name = text.trim();
     if (name === "") throw new ConsoleRefused("invalid", "Name: enter what you want to be called.");
     return name;
-  };
-  const requirePasswordUnlikeEmail = (password: string, email: string): void => {
-    if (password.trim().toLowerCase() === email)
-      throw new ConsoleRefused("invalid", "The password must not be your e-mail address.");
   };
   const linkOf = async (token: string) => {
     const found = await reads.invitationByHash(hashToken(token));
@@ -106,7 +104,13 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
           csrf: sessions.csrfOf(token),
         };
       const isSetUp = (await reads.operators()) > 0;
-      return { signedIn: signedIn || null, isSetUp, signUp: signUp && isSetUp, simulated: (await reads.mode()) === "test" };
+      return {
+        signedIn: signedIn || null,
+        isSetUp,
+        signUp: signUp && isSetUp,
+        simulated: (await reads.mode()) === "test",
+        command: PROGRAM_COMMAND,
+      };
     },
 
     /** @throws ConsoleRefused one sentence for every fault; the fault goes to the log and, for an existing user, to the audit log */
@@ -161,7 +165,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       const link = await linkOf(request.token);
       const email = link.email ?? emailOf(request.email);
       const name = link.kind === "reset" ? (link.userName ?? "") : nameOf(request.name);
-      requirePasswordUnlikeEmail(request.password, email);
+      requirePassword(request.password, email);
       const password = await passwords.hash(request.password, { rank: 0, whose: link.id });
       const { token, session } = sessions.begin(signIn.request, signIn.address);
       const userId = link.kind === "reset" ? (link.userId ?? "") : newId("per");
@@ -177,7 +181,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       if (!signUp || (await reads.operators()) === 0)
         throw new ConsoleRefused("forbidden", "Sign-up is disabled; request an invitation from an operator of the service.");
       const [email, name] = [emailOf(request.email), nameOf(request.name)];
-      requirePasswordUnlikeEmail(request.password, email);
+      requirePassword(request.password, email);
       signUps.take(signIn.address);
       if (await reads.userByEmail(email)) throw new ConsoleRefused("conflict", `${email} has a sign-in already; sign in.`);
       const password = await passwords.hash(request.password, { rank: STRANGERS_RANK, whose: signIn.address });
@@ -186,6 +190,17 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       const what = { userId, email, name, password, account: { id: newId("acc"), name }, session, atMs: clock.nowMs() };
       await carryOut({ mutation: "sign-up", ...what }, { kind: "user", id: userId, name: email });
       return { token, userId };
+    },
+
+    /** Disabled users cannot sign in and are left out. */
+    team: async ({ accountId }: SignedIn): Promise<TeamView> => {
+      const account = accountId === null ? undefined : await reads.account(accountId);
+      if (!account) throw new ConsoleRefused("not_found", "Your user has no account.");
+      const users = (await reads.users())
+        .filter((user) => user.accountId === account.id && user.disabledAtMs === null)
+        .map(({ id, email, name, role }) => ({ id, email, name, role }))
+        .sort((a, b) => a.name.localeCompare(b.name) || a.email.localeCompare(b.email));
+      return { account: { id: account.id, name: account.name }, users };
     },
 
     sessions: async (who: SignedIn): Promise<SessionView[]> => {
@@ -211,7 +226,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       const kept = (await reads.userByEmail(who.email))?.password ?? null;
       if (!(await isOwnPassword(signIn, { userId: who.userId, password: request.old, kept })) || kept === null)
         throw new ConsoleRefused("refused", "The current password is wrong.");
-      requirePasswordUnlikeEmail(request.password, who.email);
+      requirePassword(request.password, who.email);
       const password = await passwords.hash(request.password, { rank: 0, whose: who.userId });
       const change = { password, ifPassword: kept, keepSessionId: who.sessionId };
       const by: Principal = { kind: "user", id: who.userId, name: who.email };

@@ -17,6 +17,8 @@ export type MeView = {
   isSetUp: boolean;
   signUp: boolean;
   simulated: boolean;
+  /** The command of this program in a shell, for hints. */
+  command: string;
 };
 /** A link before it is used, for the holder of its token. */
 export type LinkView = {
@@ -45,6 +47,8 @@ export type InvitationView = Pick<
   InvitationRow,
   "id" | "kind" | "role" | "email" | "accountId" | "accountName" | "madeBy" | "createdAtMs" | "expiresAtMs"
 >;
+/** `GET /console/api/team`: the users of the own account, by name. */
+export type TeamView = { account: { id: string; name: string }; users: Pick<UserRow, "id" | "email" | "name" | "role">[] };
 export type UsersView = {
   users: UserView[];
   invitations: InvitationView[];

@@ -2,11 +2,13 @@
 //
 // The rules are those of the API: both use the same service, its limits and its parser.
 import { type TSchema, Type } from "@sinclair/typebox";
+import { refuse } from "../domain/api-errors.ts";
 import { deliveryId } from "../domain/ids.ts";
 import type { Caller, Json } from "../domain/types.ts";
 import { readChangedEndpoint, readNewEndpoint, readOverlap } from "../http/parse-webhook.ts";
 import type { AccountRow, StoreReads } from "../store/store.ts";
 import type { DeliveryRow, EndpointRow } from "../store/webhook-reads.ts";
+import type { SentRequestOf } from "../webhooks/sent-request.ts";
 import type { Owner, RotatedSecret, WebhookService } from "../webhooks/service.ts";
 import type { AccessAudit } from "./access-audit.ts";
 import { accountOf, accountToChange, mayChange } from "./account-scope.ts";
@@ -15,6 +17,7 @@ import type {
   CreatedEndpointDto,
   DeliveriesPage,
   DeliveryDto,
+  DeliveryRequestDto,
   EndpointDto,
   RecoveryDto,
   SecretDto,
@@ -24,6 +27,7 @@ import type {
 export type WebhookRoutesDeps = {
   reads: Pick<StoreReads, "account">;
   webhooks: WebhookService;
+  sentRequestOf: SentRequestOf;
   /** The hidden key of an account, as the creator of an endpoint. */
   consoleCaller: (accountId: string) => Promise<Caller>;
   accessAudit: AccessAudit;
@@ -92,9 +96,11 @@ const idOf = ({ params }: ConsoleRequest): string => params.id ?? "";
 const endpointRoutes = ({ webhooks, owners, change }: Paths): ConsoleRoute[] => {
   const page = async (request: ConsoleRequest): Promise<WebhooksPage> => {
     const { account, ...owner } = await owners.seen(request);
+    const [endpoints, outcomes] = await Promise.all([webhooks.list(owner), webhooks.outcomes(owner)]);
     return {
       account: { id: account.id, name: account.name },
-      endpoints: (await webhooks.list(owner)).map(endpointView),
+      endpoints: endpoints.map(endpointView),
+      outcomes,
       mayChange: mayChange(request, account.id),
     };
   };
@@ -140,6 +146,21 @@ const secretRoutes = ({ webhooks, change }: Paths, accessAudit: AccessAudit): Co
   ];
 };
 
+/** What was sent contains the generation, so operators who read it leave a record. */
+const sentRoute = ({ webhooks, owners }: Paths, { sentRequestOf, accessAudit }: WebhookRoutesDeps): ConsoleRoute => ({
+  method: "GET",
+  path: `${DELIVERIES}/:id/request`,
+  who: "user",
+  answer: async (request): Promise<DeliveryRequestDto> => {
+    const { account, ...owner } = await owners.seen(request);
+    const { seq, generationId } = await webhooks.delivery(owner, idOf(request));
+    const sent = await sentRequestOf(owner.accountSeq, seq);
+    if (!sent) return refuse("not_found", "The generation of this delivery is not stored any more.");
+    if (generationId !== null) accessAudit.note(request.who, { what: "generation", of: generationId, accountId: account.id });
+    return sent;
+  },
+});
+
 const deliveryRoutes = ({ webhooks, owners, change }: Paths): ConsoleRoute[] => {
   const list = async (request: ConsoleRequest): Promise<DeliveriesPage> => {
     const owner = await owners.seen(request);
@@ -174,5 +195,6 @@ export const webhookRoutes = (deps: WebhookRoutesDeps): ConsoleRoute[] => {
     answer: async (request: ConsoleRequest) => answer(await owners.changing(request), request),
   });
   const paths = { webhooks: deps.webhooks, owners, change };
-  return [...endpointRoutes(paths), ...secretRoutes(paths, deps.accessAudit), ...deliveryRoutes(paths)];
+  const deliveries = [...deliveryRoutes(paths), sentRoute(paths, deps)];
+  return [...endpointRoutes(paths), ...secretRoutes(paths, deps.accessAudit), ...deliveries];
 };

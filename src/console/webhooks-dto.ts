@@ -18,6 +18,8 @@ export type EndpointDto = {
 export type WebhooksPage = {
   account: { id: string; name: string };
   endpoints: EndpointDto[];
+  /** States of the last 10 deliveries of each endpoint by its id, newest first. An endpoint without deliveries has no member. */
+  outcomes: Record<string, DeliveryState[]>;
   mayChange: boolean;
 };
 /** Response of a creation, a rotation and a request for the secret. */
@@ -38,6 +40,8 @@ export type DeliveryDto = {
   /** Oldest first. */
   tries: WebhookTry[];
 };
+/** `GET /console/api/webhook-deliveries/:id/request`: the request as its next try would send it. `id`: the header `webhook-id`. */
+export type DeliveryRequestDto = { id: string; body: string };
 /** `GET /console/api/webhook-deliveries`. `next`: the `after` of the next page; null at the end. */
 export type DeliveriesPage = { deliveries: DeliveryDto[]; next: string | null };
 /** Response of a recovery: the number of deliveries that are sent again. `next`: the last of them, if more follow; null at the end. */

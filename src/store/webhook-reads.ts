@@ -43,6 +43,9 @@ export type DeliveryRow = {
   tries: WebhookTry[];
 };
 
+/** The state of one delivery to an endpoint. */
+export type EndpointOutcome = { endpointId: string; state: DeliveryState };
+
 export interface WebhookReads {
   /** Endpoints of an account, newest first. */
   webhookEndpoints(accountSeq: number): Promise<EndpointRow[]>;
@@ -56,4 +59,8 @@ export interface WebhookReads {
   /** Deliveries of an account before a row number (null: all), newest first; at most `limit`. */
   webhookDeliveries(accountSeq: number, beforeSeq: number | null, limit: number): Promise<DeliveryRow[]>;
   webhookDelivery(accountSeq: number, seq: number): Promise<DeliveryRow | undefined>;
+  /** A delivery in any state, as it is sent. `retryNo` and `dueAtMs` are those of its next or last try. */
+  webhookEvent(accountSeq: number, seq: number): Promise<PendingDelivery | undefined>;
+  /** States of the newest deliveries of an account to its endpoints, newest first; at most `limit`. */
+  webhookOutcomes(accountSeq: number, limit: number): Promise<EndpointOutcome[]>;
 }

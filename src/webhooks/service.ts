@@ -4,6 +4,7 @@ import type { Clock } from "../domain/clock.ts";
 import { deliveryId, leastSeqAt, newId, readDeliveryId } from "../domain/ids.ts";
 import type { AdminResult, Mutation, Principal, ResultOf } from "../domain/mutations.ts";
 import type { Caller } from "../domain/types.ts";
+import type { DeliveryState } from "../domain/webhooks.ts";
 import type { DeliveryRow, EndpointRow, WebhookReads } from "../store/webhook-reads.ts";
 import { type Addresses, createAddresses } from "./addresses.ts";
 import type { AllowsFor } from "./hosts.ts";
@@ -41,6 +42,8 @@ export type WebhookService = {
   rotateDefault(owner: Owner, overlapMs: number): Promise<RotatedSecret>;
   /** @param after the id of the delivery before the page; null: the newest. @throws ApiError `invalid_request` for an unknown one */
   deliveries(owner: Owner, after: string | null, limit: number): Promise<DeliveryRow[]>;
+  /** States of the last deliveries of each endpoint by its id, newest first. Only the newest deliveries of the account count. */
+  outcomes(owner: Owner): Promise<Record<string, DeliveryState[]>>;
   /** @throws ApiError `not_found` */
   delivery(owner: Owner, id: string): Promise<DeliveryRow>;
   redeliver(owner: Owner, delivery: DeliveryRow): Promise<DeliveryRow>;
@@ -84,7 +87,11 @@ const createLimit = (clock: Clock) => {
 const requireDone = (outcome: AdminResult): Extract<AdminResult, { kind: "done" }> =>
   outcome.kind === "done" ? outcome : refuse("invalid_request", `${outcome.reason}.`, { status: 409 });
 
-type EndpointService = Omit<WebhookService, "deliveries" | "delivery" | "redeliver" | "recover" | "sendTest">;
+/** Deliveries of an account that are read for its outcomes, and those of one endpoint that are returned. */
+const OUTCOMES_READ = 500;
+const OUTCOMES_EACH = 10;
+
+type EndpointService = Omit<WebhookService, "deliveries" | "outcomes" | "delivery" | "redeliver" | "recover" | "sendTest">;
 
 const createEndpointService = ({ clock, reads, post, secrets, allowsFor }: WebhookServiceDeps): EndpointService => {
   const find = async ({ accountSeq }: Owner, id: string): Promise<EndpointRow> =>
@@ -170,6 +177,11 @@ const createDeliveryService = (
     deliveries: async (owner, after, limit) => {
       const before = after === null ? null : ((await findDelivery(owner, after)) ?? noCursor());
       return await reads.webhookDeliveries(owner.accountSeq, before?.seq ?? null, limit);
+    },
+    outcomes: async ({ accountSeq }) => {
+      const rows = await reads.webhookOutcomes(accountSeq, OUTCOMES_READ);
+      const byEndpoint = [...Map.groupBy(rows, ({ endpointId }) => endpointId)];
+      return Object.fromEntries(byEndpoint.map(([id, of]) => [id, of.slice(0, OUTCOMES_EACH).map(({ state }) => state)]));
     },
     delivery: async (owner, id) => (await findDelivery(owner, id)) ?? noDelivery(),
     redeliver: async (owner, { seq, endpointId }) => {

@@ -61,20 +61,25 @@ here("the page Files", () => {
     const { page, complaints, close } = await visit(visitor, "/console/files", {
       permissions: ["clipboard-read", "clipboard-write"],
     });
-    await page.getByText("No files yet.").waitFor();
-    await give(page.getByRole("group", { name: "Upload files" }), "drop", [file("a.png", png)]);
+    await page.getByText("No files yet").waitFor();
+    // Anywhere on the page.
+    await give(page.getByRole("heading", { level: 1 }), "drop", [file("a.png", png)]);
     const tile = page.locator("li[data-id]");
     await tile.waitFor();
-    await tile.getByText("image/png, 320 × 240").waitFor();
+    await page.locator(".toast", { hasText: "a.png uploaded" }).waitFor();
+    await tile.getByText("Image · PNG").waitFor();
+    await tile.getByText("320 × 240").waitFor();
+    await tile.getByText("Expires in 7 days").waitFor();
     await isDrawn(page, "li[data-id] img");
     const voice = Buffer.from(await sampleBytes(harness, "voice.mp3?seconds=2"));
     await page.getByLabel("Choose files to upload").setInputFiles({ name: "a.mp3", mimeType: "audio/mpeg", buffer: voice });
-    await page.getByText("audio/mpeg").waitFor();
+    await page.getByText("Audio · MP3").waitFor();
     const [newest = ""] = await filesOf(visitor);
     expect(await tile.first().getAttribute("data-id")).toBe(newest);
     await page.getByText("of 100.0 kB used").waitFor();
-    await page.getByRole("button", { name: `Copy id ${newest}` }).click();
-    await page.getByText("Copied").waitFor();
+    await page.getByRole("button", { name: `Actions for ${newest}` }).click();
+    await page.getByRole("button", { name: "Copy ID" }).click();
+    await page.locator(".toast", { hasText: "ID copied" }).waitFor();
     expect(await page.evaluate<string>("navigator.clipboard.readText()")).toBe(newest);
     expect(complaints).toEqual([]);
     await close();
@@ -83,7 +88,8 @@ here("the page Files", () => {
   test("shows the error of each file that is refused, and stores the others", async () => {
     const { visitor } = await openMember();
     const { page, close } = await visit(visitor, "/console/files");
-    const area = page.getByRole("group", { name: "Upload files" });
+    const area = page.getByRole("main");
+    await page.getByText("No files yet").waitFor();
     await give(area, "drop", [
       file("notes.txt", "only text", "text/plain"),
       file("large.png", new Uint8Array(3_000_001)),
@@ -109,7 +115,8 @@ here("the page Files", () => {
   test("shows the missing credit, also for a large file", async () => {
     const { visitor } = await openMember(0);
     const { page, close } = await visit(visitor, "/console/files");
-    await give(page.getByRole("group", { name: "Upload files" }), "drop", [file("large.png", new Uint8Array(2_900_000))]);
+    await page.getByText("No files yet").waitFor();
+    await give(page.getByRole("main"), "drop", [file("large.png", new Uint8Array(2_900_000))]);
     await page.getByText(/must be available to upload files and 0\.00 USD is; add credits\./).waitFor();
     await close();
   });
@@ -120,7 +127,9 @@ here("the page Files", () => {
     const input = { prompt: "[sim:stuck] a kite", image_url: id, resolution: "480p", duration: 4 };
     const submitted = await harness.request("POST", "/v1/generations", { key: tenant.key, body: { model: MODEL, input } });
     const { page, tabTo, close } = await visit(visitor, "/console/files");
-    await tabTo(`Delete ${id}`);
+    await tabTo(`Actions for ${id}`);
+    await page.keyboard.press("Enter");
+    await tabTo("Delete");
     await page.keyboard.press("Enter");
     const dialog = page.getByRole("dialog", { name: "Delete this file?" });
     await dialog.waitFor();
@@ -136,7 +145,8 @@ here("the page Files", () => {
         () => false,
       );
     }, "the deletion");
-    await page.getByText("No files yet.").waitFor();
+    await page.locator(".toast", { hasText: "File deleted" }).waitFor();
+    await page.getByText("No files yet").waitFor();
     expect(await filesOf(visitor)).toEqual([]);
     await close();
   });
@@ -154,9 +164,17 @@ here("the page Files", () => {
     const viewer = await openVisitor(harness, "viewer", null);
     const { page, close } = await visit(viewer, `/console/files?account=${tenant.accountId}`);
     await isDrawn(page, "li[data-id] img");
-    expect(await page.getByRole("group", { name: "Upload files" }).count()).toBe(0);
-    expect(await page.getByRole("button", { name: /^Delete/ }).count()).toBe(0);
+    // What a viewer may not do is shown disabled, with the reason.
+    await page.getByText("Read only: the viewer role cannot change anything.").waitFor();
+    const upload = page.getByLabel("Choose files to upload");
+    expect([await upload.isDisabled(), await upload.getAttribute("aria-describedby")]).toEqual([true, "read-only"]);
     expect(await page.getByRole("link", { name: /^Use as input/ }).count()).toBe(0);
+    const [use, menu] = ["Use as input", "Actions for"].map((name) => page.getByRole("button", { name }).first());
+    expect(await use?.isDisabled()).toBe(true);
+    await menu?.click();
+    expect(await page.getByRole("button", { name: "Delete", exact: true }).isDisabled()).toBe(true);
+    await give(page.getByRole("main"), "drop", [file("a.png", png)]);
+    expect(await page.locator(".sending li").count()).toBe(0);
     await close();
   });
 
@@ -166,15 +184,51 @@ here("the page Files", () => {
       await uploaded(harness, await sampleBytes(harness, name), tenant.key);
     const { page, sound, close } = await visit(visitor, "/console/files", { ...look, bypassCSP: true });
     await page.locator("li[data-id]").nth(2).waitFor();
-    await give(page.getByRole("group", { name: "Upload files" }), "drop", [file("notes.txt", "only text", "text/plain")]);
+    await give(page.getByRole("main"), "drop", [file("notes.txt", "only text", "text/plain")]);
     await page.getByText("it is text").waitFor();
     await sound();
     await page
-      .getByRole("button", { name: /^Delete/ })
+      .getByRole("button", { name: /^Actions for/ })
       .first()
       .click();
+    await sound();
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
     await page.getByRole("dialog").waitFor();
     await sound();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByLabel("List").check();
+    await page.locator("tr[data-id]").nth(2).waitFor();
+    await sound();
+    await close();
+  });
+
+  test("shows a file in full, as a list and again after a reload, and a hint while files are over the page", async () => {
+    const { visitor, tenant } = await openMember();
+    const { id } = await uploaded(harness, png, tenant.key);
+    const { page, complaints, close } = await visit(visitor, "/console/files");
+    await page.getByRole("button", { name: `Open ${id}` }).click();
+    const full = page.getByRole("dialog").getByRole("img", { name: id });
+    await harness.eventually(
+      () => full.evaluate((image) => (image as { naturalWidth?: number }).naturalWidth === 320),
+      "the picture",
+    );
+    await page.keyboard.press("Escape");
+    await page.getByLabel("List").check();
+    await page.getByRole("cell", { name: "Image · PNG" }).waitFor();
+    await page.reload();
+    await page.getByRole("cell", { name: "Image · PNG" }).waitFor();
+    for (const [event, state] of [
+      ["dragenter", "visible"],
+      ["dragleave", "detached"],
+    ] as const) {
+      await page.evaluate(`(() => {
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(new File(["x"], "x.png"));
+        document.body.dispatchEvent(new DragEvent("${event}", { bubbles: true, dataTransfer }));
+      })()`);
+      await page.getByText("Drop files to upload").waitFor({ state });
+    }
+    expect(complaints).toEqual([]);
     await close();
   });
 });
@@ -219,7 +273,7 @@ here("files in the playground", () => {
       .setInputFiles({ name: "b.png", mimeType: "image/png", buffer: Buffer.from(png) });
     await harness.eventually(async () => (await lines()).length === 3, "the chosen file");
     await page.getByRole("button", { name: "Choose an uploaded file for Images" }).click();
-    const dialog = page.getByRole("dialog", { name: "Choose an uploaded picture" });
+    const dialog = page.getByRole("dialog", { name: "Choose an uploaded image" });
     // The clip is not offered.
     await dialog.getByRole("button", { name: `Use ${earlier.id}` }).waitFor();
     expect(await dialog.getByRole("button", { name: /^Use file_/ }).count()).toBe(3);

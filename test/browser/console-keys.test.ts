@@ -1,6 +1,6 @@
 // API keys and usage in a browser: a key is created, used, rotated and revoked by keyboard; charts have tables.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Browser, BrowserContextOptions } from "playwright-core";
+import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { type TestClock, testClock } from "../clock.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
 import { type Harness, openHarness } from "../harness.ts";
@@ -35,7 +35,133 @@ const visit = async (path: string, look: BrowserContextOptions = {}) => {
   return watched;
 };
 
+const rowOf = (page: Page, text: string) => page.locator("tr[data-key]", { hasText: text });
+/** Chooses an entry of a key's menu. */
+const act = async (row: Locator, entry: string) => {
+  await row.getByRole("button", { name: /^Actions for/ }).click();
+  await row.getByRole("button", { name: entry, exact: true }).click();
+};
+/** Runs a command of the page in a shell, with a curl that reports no progress. @returns the JSON that the service answers */
+const answerOf = async (command: string): Promise<unknown> => {
+  const shell = Bun.spawn(["sh", "-c", command.replace("curl ", "curl -s ")], { stdout: "pipe", stderr: "inherit" });
+  return new Response(shell.stdout).json();
+};
+/** Creates a key with a name. @returns the key as its dialog shows it */
+const createKey = async (page: Page, name: string): Promise<string> => {
+  await page.getByRole("button", { name: "New key" }).first().click();
+  await page.getByLabel("Name").fill(name);
+  await page.getByRole("button", { name: "Create key" }).click();
+  const field = page.getByRole("textbox", { name: "API key" });
+  await field.waitFor();
+  return field.inputValue();
+};
+
+const noCurl = Bun.which("curl") === null;
+if (noCurl) process.stdout.write("skipped: the commands of new keys (curl is not installed here)\n");
+
+here("a new key", () => {
+  test("is not lost by Escape before it is copied, and the dialog closes by Escape afterwards", async () => {
+    const { page, close } = await visit("/console/keys", { permissions: ["clipboard-read", "clipboard-write"] });
+    const key = await createKey(page, "guarded");
+    const dialog = page.getByRole("dialog", { name: "Your new key" });
+    for (const _ of [1, 2]) {
+      await page.keyboard.press("Escape");
+      await dialog.getByText("You have not copied it yet.").waitFor();
+      expect(await page.evaluate<string>("document.activeElement.textContent")).toBe("Keep open");
+      await page.keyboard.press("Enter");
+      await dialog.getByText("You have not copied it yet.").waitFor({ state: "detached" });
+    }
+    // A click beside the dialog does not close it either.
+    await page.mouse.click(5, 5);
+    expect(await dialog.getByRole("textbox", { name: "API key" }).inputValue()).toBe(key);
+    await dialog.getByRole("button", { name: "Copy", exact: true }).click();
+    await dialog.getByText("Copied").waitFor();
+    expect(await page.evaluate<string>("navigator.clipboard.readText()")).toBe(key);
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await close();
+  }, 60_000);
+
+  test("can be left without a copy after a question, and by the browser's own closing not at all", async () => {
+    const { page, close } = await visit("/console/keys");
+    await createKey(page, "left");
+    const dialog = page.getByRole("dialog", { name: "Your new key" });
+    // A phone closes a dialog by its back gesture without a key.
+    await page.evaluate("document.querySelector('dialog').close()");
+    await dialog.getByText("You have not copied it yet.").waitFor();
+    await dialog.getByRole("button", { name: "Close without copying" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await close();
+  }, 60_000);
+
+  test.skipIf(noCurl)(
+    "comes with a command that works as it is, and a link to the quick start",
+    async () => {
+      const { page, complaints, close } = await visit("/console/keys");
+      const key = await createKey(page, "tried");
+      const dialog = page.getByRole("dialog", { name: "Your new key" });
+      const command = (await dialog.locator("pre").textContent()) ?? "";
+      expect(command).toContain(`curl ${harness.url}/v1/generations`);
+      expect(command).toContain(key);
+      expect(await answerOf(command)).toMatchObject({ object: "generation", status: "succeeded" });
+      const start = await dialog.getByRole("link", { name: "Quick start" }).getAttribute("href");
+      expect((await fetch(harness.url + start)).status).toBe(200);
+      expect(complaints).toEqual([]);
+      await close();
+    },
+    60_000,
+  );
+
+  test.skipIf(noCurl)(
+    "with read access comes with a command that spends nothing",
+    async () => {
+      const { page, close } = await visit("/console/keys");
+      await page.getByRole("button", { name: "New key" }).first().click();
+      await page.getByLabel("Read only").check();
+      await page.getByRole("button", { name: "Create key" }).click();
+      const command = (await page.getByRole("dialog").locator("pre").textContent()) ?? "";
+      expect(command).not.toContain("-d ");
+      expect(await answerOf(command)).toMatchObject({ object: "list" });
+      await close();
+    },
+    60_000,
+  );
+});
+
 here("the keys page", () => {
+  test("keeps the height of fields beside one with an error", async () => {
+    const { page, close } = await visit("/console/keys", { viewport: { width: 1280, height: 800 } });
+    await page.getByRole("button", { name: "New key" }).click();
+    const heights = () =>
+      Promise.all(["Per day", "Per week", "Per month"].map(async (name) => (await page.getByLabel(name).boundingBox())?.height));
+    const before = await heights();
+    await page.getByLabel("Per day").fill("-3");
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByText("Enter an amount like 12.50").waitFor();
+    expect(await heights()).toEqual(before);
+    await close();
+  }, 60_000);
+
+  test("shows a viewer the actions disabled, with the reason", async () => {
+    const viewer = await openVisitor(harness, "viewer", null);
+    const path = `/console/keys?account=${harness.tenant.accountId}`;
+    const { page, sound, close } = await watch(browser, { url: harness.url, visitor: viewer, path, look: { bypassCSP: true } });
+    const create = page.getByRole("button", { name: "New key" }).first();
+    await create.waitFor();
+    expect(await create.isDisabled()).toBe(true);
+    const reason = await create.getAttribute("aria-describedby");
+    expect(await page.locator(`#${reason}`).textContent()).toBe("Read only: the viewer role cannot change anything.");
+    await page
+      .getByRole("button", { name: /^Actions for/ })
+      .first()
+      .click();
+    const entries = page.locator(".menu-panel:not([hidden]) .menu-item");
+    expect(await entries.count()).toBeGreaterThan(1);
+    for (const entry of await entries.all()) expect(await entry.isDisabled()).toBe(true);
+    await sound();
+    await close();
+  }, 60_000);
+
   test("creates, uses, rotates and revokes a key with a limit by keyboard", async () => {
     const { page, complaints, tabTo, close } = await visit("/console/keys");
     const { keyboard } = page;
@@ -48,14 +174,15 @@ here("the keys page", () => {
     await keyboard.type("0,2x");
     await keyboard.press("Enter");
     // The error is at its field, which has the focus.
-    await page.getByText("Enter an amount in USD with at most 2 decimals").waitFor();
+    await page.getByText("Enter an amount like 12.50, or leave empty for no limit.").waitFor();
     await page.locator("[aria-invalid='true']:focus").waitFor();
     await keyboard.press("Backspace");
     await keyboard.press("Enter");
-    const shown = page.getByLabel("The new key");
+    const shown = page.getByRole("textbox", { name: "API key" });
     await shown.waitFor();
     const key = await shown.inputValue();
-    await keyboard.press("Escape");
+    await tabTo("Done");
+    await keyboard.press("Enter");
     await shown.waitFor({ state: "detached" });
 
     const submit = (withKey: string) =>
@@ -66,37 +193,46 @@ here("the keys page", () => {
     expect((await submit(key)).status).toBe(202);
     expect((await submit(key)).status).toBe(402);
     await page.reload();
-    const card = page.locator("li.key", { hasText: `${key.slice(0, 12)}…` });
-    expect(await card.getByRole("meter").evaluate((bar) => Number(bar.getAttribute("max")))).toBe(20);
-    await card.getByText("of $0.20 today").waitFor();
+    const row = rowOf(page, `${key.slice(0, 12)}…`);
+    expect(await row.getByRole("meter").evaluate((bar) => Number(bar.getAttribute("max")))).toBe(20);
+    await row.getByText("of $0.20 today").waitFor();
     expect(await page.content()).not.toContain(key.slice(0, 16));
 
-    await card.getByRole("button", { name: "Rotate laptop" }).focus();
+    await tabTo("Actions for laptop");
+    await keyboard.press("Enter");
+    await tabTo("Rotate");
     await keyboard.press("Enter");
     const rotating = page.getByRole("dialog", { name: "Rotate laptop" });
-    await rotating.getByLabel("The old key expires").selectOption("Immediately");
+    await rotating.getByLabel("Old key stops working").selectOption("Immediately");
     await rotating.getByRole("button", { name: "Rotate" }).focus();
     await keyboard.press("Enter");
     await shown.waitFor();
     const next = await shown.inputValue();
-    await keyboard.press("Escape");
+    await page.getByRole("button", { name: "Done" }).click();
     expect([(await submit(key)).status, (await submit(next)).status]).toEqual([401, 402]);
-    await card.getByText("expired").waitFor();
+    await page.getByText(/^Inactive keys/).click();
+    await row.getByText("Expired").waitFor();
 
-    const follower = page.locator("li.key", { hasText: `${next.slice(0, 12)}…` });
-    await follower.getByRole("button", { name: "Revoke laptop" }).focus();
+    const follower = rowOf(page, `${next.slice(0, 12)}…`);
+    const menu = follower.getByRole("button", { name: "Actions for laptop" });
+    await menu.focus();
+    await keyboard.press("Enter");
+    await tabTo("Revoke");
     await keyboard.press("Enter");
     const asking = page.getByRole("dialog", { name: "Revoke laptop?" });
     await asking.waitFor();
     // The first focused button does not revoke, so Enter cannot revoke by accident.
     await keyboard.press("Escape");
     await asking.waitFor({ state: "detached" });
-    await follower.locator("button:focus", { hasText: "Revoke" }).waitFor();
     expect((await submit(next)).status).toBe(402);
+    await menu.focus();
+    await keyboard.press("Enter");
+    await tabTo("Revoke");
     await keyboard.press("Enter");
     await asking.getByRole("button", { name: "Revoke" }).focus();
     await keyboard.press("Enter");
-    await follower.getByText("revoked").waitFor();
+    await page.locator(".toast", { hasText: "laptop revoked" }).waitFor();
+    await follower.getByText("Revoked").waitFor();
     expect((await submit(next)).status).toBe(401);
     expect(complaints).toEqual([]);
     await close();
@@ -107,20 +243,18 @@ here("the keys page", () => {
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByLabel("Name").fill("pictures");
     await page.getByLabel("Expires").selectOption("In 90 days");
-    await page.getByLabel("All models, including future models").uncheck();
+    await page.getByLabel("All models, including future ones").uncheck();
     await page.getByRole("button", { name: "Create key" }).click();
-    await page.getByText("Choose at least one model").waitFor();
+    await page.getByText("Select at least one model").waitFor();
     await page.getByRole("checkbox", { name: "sim-image-1" }).check();
     await page.getByRole("button", { name: "Create key" }).click();
-    await page.getByRole("button", { name: "I have stored it" }).click();
-    const card = page.locator("li.key", { hasText: "pictures" });
-    await card.getByText("sim-image-1").waitFor();
-    await card.getByRole("button", { name: "Change pictures" }).click();
+    await page.getByRole("button", { name: "Done" }).click();
+    await rowOf(page, "pictures").getByText("sim-image-1").waitFor();
+    await act(rowOf(page, "pictures"), "Edit");
     await page.getByLabel("Name").fill("photos");
-    await page.getByLabel("All models, including future models").check();
+    await page.getByLabel("All models, including future ones").check();
     await page.getByRole("button", { name: "Save" }).click();
-    const changed = page.locator("li.key", { hasText: "photos" });
-    await changed.waitFor();
+    await rowOf(page, "photos").waitFor();
     const row = (await harness.store.keys()).find(({ name }) => name === "photos");
     expect(row).toMatchObject({ models: null, expiresAtMs: expect.any(Number) });
     await close();
@@ -179,21 +313,23 @@ here("the keys page", () => {
       const { page, sound, close } = await visit("/console/keys", { ...look, bypassCSP: true });
       await sound();
       await page.getByRole("button", { name: "New key" }).click();
-      await page.getByLabel("All models, including future models").uncheck();
+      await page.getByLabel("All models, including future ones").uncheck();
       await page.getByLabel("Per week").fill("none");
       await page.getByRole("button", { name: "Create key" }).click();
       await sound();
       await page.getByRole("button", { name: "Cancel" }).click();
-      await page
-        .getByRole("button", { name: /^Rotate / })
-        .first()
-        .click();
+      await act(page.locator("tr[data-key]").first(), "Rotate");
       await sound();
       await page.getByRole("button", { name: "Cancel" }).click();
-      await page
-        .getByRole("button", { name: /^Revoke / })
-        .first()
-        .click();
+      await act(page.locator("tr[data-key]").first(), "Revoke");
+      await sound();
+      await page.getByRole("button", { name: "Cancel" }).click();
+      await page.getByRole("button", { name: "New key" }).click();
+      await page.getByRole("button", { name: "Create key" }).click();
+      await page.getByRole("heading", { name: "Try it now" }).waitFor();
+      await sound();
+      await page.keyboard.press("Escape");
+      await page.getByText("You have not copied it yet.").waitFor();
       await sound();
       await close();
     },

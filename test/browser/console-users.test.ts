@@ -73,10 +73,25 @@ const signIn = async (page: Page, email: string, password = PASSWORD) => {
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in" }).click();
 };
+/** Invites a user in the dialog of the page Users, and leaves the dialog of the link. @returns the link */
+const invite = async (page: Page, email: string, to: { accountName?: string; role?: string }): Promise<string> => {
+  await page.getByRole("button", { name: "Invite user" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("E-mail address (required)").fill(email);
+  if (to.role !== undefined) await dialog.getByLabel(new RegExp(`^${to.role}`)).check();
+  if (to.accountName !== undefined) await dialog.getByLabel("Account name (required)").fill(to.accountName);
+  await dialog.getByRole("button", { name: "Create invite link" }).click();
+  const link = await dialog.getByRole("textbox", { name: "Link" }).inputValue();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await dialog.waitFor({ state: "detached" });
+  return link;
+};
 /** Creates the first operator by keyboard only. */
 const setUpByKeyboard = async (harness: Harness): Promise<Visit> => {
   const seen = await visit(`${harness.url}/console/setup#${await setUpToken(harness)}`);
   await seen.page.getByLabel("Name").waitFor();
+  // The cursor is in the first field.
+  await seen.page.locator("input[name=name]:focus").waitFor();
   await type(seen.page, "Name", "Ada");
   await type(seen.page, "E-mail address", "ada@example.com");
   await type(seen.page, "Password", PASSWORD);
@@ -103,22 +118,31 @@ here("users", () => {
     const harness = await open();
     const ada = await setUpByKeyboard(harness);
     await ada.page.goto(`${harness.url}/console/operator/users`);
-    await ada.page.getByText("Invite a user").click();
-    await ada.page.getByLabel("E-mail address").fill("ben@example.com");
-    await ada.page.getByLabel("Name of the new account").fill("Ben's");
-    await ada.page.getByRole("button", { name: "Create link" }).click();
-    const link = await ada.page.getByLabel("Link", { exact: true }).inputValue();
+    const link = await invite(ada.page, "ben@example.com", { accountName: "Ben's" });
     const ben = await visit(link);
-    await ben.page.getByText("a member of Ben's").waitFor();
+    await ben.page.getByText("You are invited to Ben's.").waitFor();
+    await ben.page.getByText("Member: Uses one account").waitFor();
     await ben.page.getByLabel("Name").fill("Ben");
-    await ben.page.getByLabel("Password").fill("short");
-    await ben.page.getByRole("button", { name: "Join" }).click();
-    await ben.page.getByRole("alert").getByText("12 to 200 characters").waitFor();
+    for (const [password, reason] of [
+      ["short", "use 12 to 200 characters"],
+      ["passwordpassword", "it repeats the same characters"],
+      ["Password2026!", "it is a common password"],
+    ] as const) {
+      await ben.page.getByLabel("Password").fill(password);
+      await ben.page.getByRole("button", { name: "Join" }).click();
+      await ben.page.getByRole("alert").getByText(reason).waitFor();
+    }
     await ben.page.getByLabel("Password").fill(PASSWORD);
     await ben.page.getByRole("button", { name: "Join" }).click();
     await ben.page.getByRole("navigation", { name: "Pages" }).waitFor();
     // Members see no link to operator pages.
     expect(await ben.page.getByRole("link", { name: "Audit log" }).count()).toBe(0);
+    await ben.page.getByRole("button", { name: "Your account" }).click();
+    await ben.page.getByRole("link", { name: "Team" }).click();
+    await heading(ben.page, "Team");
+    await ben.page.getByRole("rowheader", { name: "Ben You ben@example.com" }).waitFor();
+    await ben.page.getByText("Ask an operator of this service to invite someone").waitFor();
+    expect(await ben.page.locator("tbody tr").count()).toBe(1);
     await ben.page.getByRole("button", { name: "Your account" }).click();
     await ben.page.getByRole("button", { name: "Sign out", exact: true }).first().click();
     await heading(ben.page, "Sign in");
@@ -158,7 +182,7 @@ here("users", () => {
     await second.page.reload();
     await heading(second.page, "Profile and sessions");
     await all.click();
-    await asking.getByRole("button", { name: "Sign out of all" }).click();
+    await asking.getByRole("button", { name: "Sign out everywhere" }).click();
     await heading(first.page, "Sign in");
     await second.page.reload();
     await heading(second.page, "Sign in");
@@ -167,41 +191,44 @@ here("users", () => {
     await second.close();
   }, 30_000);
 
-  test("asks for confirmation before changing a role, disabling a user and withdrawing a link", async () => {
+  test("asks for confirmation before disabling a user and revoking a link, and changes a role in a dialog", async () => {
     const harness = await open();
     const { page, complaints, close } = await setUpByKeyboard(harness);
     const { userId } = await openVisitor(harness, "member", harness.tenant, "ben@example.com");
     const ben = async () => (await harness.store.users()).find(({ id }) => id === userId);
     await page.goto(`${harness.url}/console/operator/users`);
-    const role = page.getByLabel("Role of ben@example.com");
+    const row = page.getByRole("row", { name: "ben@example.com" });
     const asking = page.getByRole("dialog");
-    await role.focus();
-    await role.selectOption("operator");
-    await asking.getByText("Until now the user was a member. The user can view and change everything").waitFor();
+    const choose = async (entry: string) => {
+      await row.getByRole("button", { name: "Actions for ben@example.com" }).click();
+      await row.getByRole("button", { name: entry }).click();
+    };
+    await choose("Change role");
+    // Each role says what it may do.
+    await asking.getByText("Sees and changes everything, including credits, routes and users.").waitFor();
+    await asking.getByLabel(/^Operator/).check();
     await page.keyboard.press("Escape");
     await asking.waitFor({ state: "detached" });
-    expect([await role.inputValue(), (await ben())?.role]).toEqual(["member", "member"]);
-    expect(await page.evaluate<string>("document.activeElement.ariaLabel")).toBe("Role of ben@example.com");
-    await role.selectOption("viewer");
-    await page.getByRole("dialog", { name: "Make ben@example.com a viewer?" }).waitFor();
-    await asking.getByRole("button", { name: "Change the role" }).click();
-    await asking.waitFor({ state: "detached" });
-    expect([await role.inputValue(), (await ben())?.role]).toEqual(["viewer", "viewer"]);
+    expect((await ben())?.role).toBe("member");
+    await choose("Change role");
+    await asking.getByLabel(/^Viewer/).check();
+    await asking.getByRole("button", { name: "Save" }).click();
+    await page.locator(".toast", { hasText: "ben@example.com is now viewer" }).waitFor();
+    await row.getByRole("cell", { name: "Viewer" }).waitFor();
+    expect((await ben())?.role).toBe("viewer");
 
-    await page.getByRole("button", { name: "Disable ben@example.com" }).click();
+    await choose("Disable");
     await page.getByRole("dialog", { name: "Disable ben@example.com?" }).getByRole("button", { name: "Cancel" }).click();
     expect((await ben())?.disabledAtMs).toBeNull();
-    await page.getByRole("button", { name: "Disable ben@example.com" }).click();
+    await choose("Disable");
     await asking.getByRole("button", { name: "Disable" }).click();
+    await row.getByRole("cell", { name: "Disabled" }).waitFor();
     // A change that removes no access needs no confirmation.
-    await page.getByRole("button", { name: "Enable ben@example.com" }).click();
-    await page.getByRole("button", { name: "Disable ben@example.com" }).waitFor();
+    await choose("Enable");
+    await row.getByRole("cell", { name: "Active" }).waitFor();
 
-    await page.getByText("Invite a user").click();
-    await page.getByLabel("E-mail address").fill("cleo@example.com");
-    await page.getByLabel("Name of the new account").fill("Cleo's");
-    await page.getByRole("button", { name: "Create link" }).click();
-    const withdraw = page.getByRole("button", { name: "Withdraw the link for cleo@example.com" });
+    await invite(page, "cleo@example.com", { accountName: "Cleo's" });
+    const withdraw = page.getByRole("button", { name: "Revoke the link for cleo@example.com" });
     const isOpen = async () =>
       (await harness.store.invitations()).some((one) => one.email === "cleo@example.com" && !one.withdrawnAtMs);
     await withdraw.click();
@@ -210,7 +237,7 @@ here("users", () => {
     await asking.waitFor({ state: "detached" });
     expect(await isOpen()).toBe(true);
     await withdraw.click();
-    await asking.getByRole("button", { name: "Withdraw" }).click();
+    await asking.getByRole("button", { name: "Revoke" }).click();
     await withdraw.waitFor({ state: "detached" });
     expect(await isOpen()).toBe(false);
     // The button that opened the dialog is removed, so the focus moves to the page heading.
@@ -218,6 +245,101 @@ here("users", () => {
     expect(complaints).toEqual([]);
     await close();
   }, 30_000);
+
+  test("sees the command of this program while no user exists, and for a forgotten password", async () => {
+    const harness = await open();
+    const { page, complaints, close } = await visit(`${harness.url}/console/sign-in`);
+    await page.getByText("npm run -s genrouter -- users setup", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Forgot password?" }).click();
+    await heading(page, "Forgotten password");
+    await page.getByText("npm run -s genrouter -- users reset EMAIL", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Back to sign-in" }).click();
+    await page.locator("input[name=email]:focus").waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  }, 30_000);
+
+  test("invites a viewer to no account, marks what is required, and lets the invited user read what the role may do", async () => {
+    const harness = await open();
+    const { page, complaints, close } = await setUpByKeyboard(harness);
+    await page.goto(`${harness.url}/console/operator/users`);
+    await page.getByRole("button", { name: "Invite user" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Create invite link" }).click();
+    await dialog.getByText("Enter an e-mail address.").waitFor();
+    await dialog.getByText("Enter a name for the new account.").waitFor();
+    await page.locator("input[type=email]:focus").waitFor();
+    await dialog.getByLabel(/^Viewer/).check();
+    const account = dialog.getByLabel("Account", { exact: true });
+    expect(await account.locator("option:checked").textContent()).toBe("No account");
+    expect(await dialog.getByLabel("Account name").count()).toBe(0);
+    await dialog.getByLabel(/^Member/).check();
+    expect(await account.locator("option:checked").textContent()).toBe("New account");
+    await dialog.getByLabel(/^Viewer/).check();
+    await dialog.getByLabel("E-mail address").fill("vi@example.com");
+    await dialog.getByRole("button", { name: "Create invite link" }).click();
+    const field = dialog.getByRole("textbox", { name: "Link" });
+    const link = await field.inputValue();
+    // The link is shown once, so Escape asks first.
+    await page.keyboard.press("Escape");
+    await dialog.getByText("You have not copied it yet.").waitFor();
+    await dialog.getByRole("button", { name: "Keep open" }).click();
+    expect(await field.inputValue()).toBe(link);
+    await dialog.getByRole("button", { name: "Done" }).click();
+    const vi = await visit(link);
+    await vi.page.getByText("You are invited to this service.").waitFor();
+    await vi.page.getByText("Viewer: Sees all accounts and operator pages, and changes nothing.").waitFor();
+    await vi.page.getByLabel("Name").fill("Vi");
+    await vi.page.getByLabel("Password").fill(PASSWORD);
+    await vi.page.getByRole("button", { name: "Join" }).click();
+    await vi.page.getByRole("navigation", { name: "Pages" }).waitFor();
+    // A viewer sees what operators may do, disabled and with the reason.
+    await vi.page.goto(`${harness.url}/console/operator/users`);
+    await vi.page.getByText("Read only: the viewer role cannot change anything.").waitFor();
+    const inviting = vi.page.getByRole("button", { name: "Invite user" });
+    expect([await inviting.isDisabled(), await inviting.getAttribute("aria-describedby")]).toEqual([true, "read-only"]);
+    await vi.page.getByRole("button", { name: "Actions for ada@example.com" }).click();
+    expect(await vi.page.getByRole("button", { name: "Disable", exact: true }).isDisabled()).toBe(true);
+    expect([...complaints, ...vi.complaints]).toEqual([]);
+    await vi.close();
+    await close();
+  }, 30_000);
+
+  test("draws the line of each row to the last column, also of the own user, who has no menu", async () => {
+    const harness = await open();
+    const { page, close } = await setUpByKeyboard(harness);
+    await openVisitor(harness, "member", harness.tenant, "ben@example.com");
+    await page.goto(`${harness.url}/console/operator/users`);
+    await page.getByRole("row", { name: "ben@example.com" }).waitFor();
+    const ends = await page.evaluate<number[]>(
+      "[...document.querySelectorAll('.rows tr')].map((row) => Math.round(row.lastElementChild.getBoundingClientRect().right))",
+    );
+    expect(ends).toHaveLength(3);
+    expect(new Set(ends).size).toBe(1);
+    await close();
+  }, 30_000);
+
+  test.each([360, 768, 1280, 1920])(
+    "at a width of %i, no word of a page of users is broken",
+    async (width) => {
+      const harness = await open();
+      const ada = await setUpByKeyboard(harness);
+      const storageState = await ada.page.context().storageState();
+      await ada.page.goto(`${harness.url}/console/operator/users`);
+      await invite(ada.page, "cleo@example.com", { role: "Viewer" });
+      await ada.close();
+      const { page, close } = await visit(`${harness.url}/console/profile`, { viewport: { width, height: 800 }, storageState });
+      for (const path of ["profile", "operator/users", "team", "keys", "webhooks", "files"]) {
+        await page.goto(`${harness.url}/console/${path}`);
+        await page.locator("[aria-busy='true']").waitFor({ state: "detached" });
+        await page.locator("main p").first().waitFor();
+        expect([path, await page.evaluate<number>("inPage.overhang()")]).toEqual([path, 0]);
+        expect([path, await page.evaluate<string[]>("inPage.brokenWords()")]).toEqual([path, []]);
+      }
+      await close();
+    },
+    60_000,
+  );
 
   test.each(LOOKS)(
     "%o: every page fits and has no accessibility violation",
@@ -238,13 +360,21 @@ here("users", () => {
         await sound(out.page);
       }
       const seen = await visit(`${harness.url}/console/profile`, { ...look, storageState });
-      await seen.page.getByText("This session").waitFor();
+      await seen.page.getByText("This device").waitFor();
       await sound(seen.page);
       await seen.page.getByRole("button", { name: "Sign out everywhere", exact: true }).click();
       await seen.page.getByRole("dialog").waitFor();
       await sound(seen.page);
       await seen.page.goto(`${harness.url}/console/operator/users`);
-      await seen.page.getByText("Invite a user").click();
+      await seen.page.locator("tbody tr").first().waitFor();
+      await sound(seen.page);
+      await seen.page.getByRole("button", { name: "Invite user" }).click();
+      await seen.page.getByRole("button", { name: "Create invite link" }).click();
+      await sound(seen.page);
+      await seen.page.keyboard.press("Escape");
+      await invite(seen.page, "a.very.long.name.of.a.new.user@mail.of.an.example.com", { role: "Viewer" });
+      await sound(seen.page);
+      await seen.page.goto(`${harness.url}/console/team`);
       await seen.page.locator("tbody tr").first().waitFor();
       await sound(seen.page);
       await seen.page.goto(`${harness.url}/console/operator/audit`);

@@ -44,7 +44,7 @@ beforeAll(async () => {
   });
   url = await firstOf(child.stdout, /^url (\S+)\n/m);
   // The start only logs the command. The command prints the link to a person.
-  await firstOf(child.stderr, /(First admin: genrouter users setup)/);
+  await firstOf(child.stderr, /(First admin: .*genrouter.* users setup)/);
   link = Bun.spawnSync([...PROGRAM, "users", "setup", "--data", dir])
     .stdout.toString()
     .trim();
@@ -80,7 +80,7 @@ here("from the set-up link to the replay", () => {
       await page.getByLabel("Name").fill("Ada");
       await page.getByLabel("E-mail address").fill("ada@example.com");
       await page.getByLabel("Password").fill("a long enough password");
-      await page.getByRole("button", { name: "Set up" }).click();
+      await page.getByRole("button", { name: "Create operator" }).click();
       await page.getByRole("navigation", { name: "Pages" }).waitFor();
 
       await goTo(page, "Credits");
@@ -96,11 +96,11 @@ here("from the set-up link to the replay", () => {
       await making.getByLabel("Name").fill("laptop");
       await making.getByRole("button", { name: "Create key" }).click();
       const made = page.getByRole("dialog", { name: "Your new key" });
-      const key = await made.getByLabel("The new key").inputValue();
-      await made.getByRole("button", { name: "I have stored it" }).click();
+      const key = await made.getByRole("textbox", { name: "API key" }).inputValue();
+      await made.getByRole("button", { name: "Done" }).click();
       await made.waitFor({ state: "detached" });
       await page.reload();
-      await page.getByRole("button", { name: "Revoke laptop" }).waitFor();
+      await page.getByRole("button", { name: "Actions for laptop" }).waitFor();
       expect(await page.content()).not.toContain(key);
       const answer = await fetch(`${url}/v1/generations`, {
         method: "POST",

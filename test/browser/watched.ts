@@ -31,6 +31,7 @@ export const PAGES = [
     "ledger",
     "usage",
     "profile",
+    "team",
   ].map((name) => `/console/${name}`),
   ...["accounts", "routes", "providers", "orphans", "verification", "service", "users", "audit"].map(
     (name) => `/console/operator/${name}`,

@@ -31,6 +31,7 @@ test("every endpoint rejects visitors who are signed out or have a lower role", 
       sessions: createSessions({ reads: store, post: components.post, clock }),
       generationService: components.generationService,
       webhookService: components.webhookService,
+      sentRequestOf: components.sentRequestOf,
     },
     admin: components.admin,
   });

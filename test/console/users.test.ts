@@ -24,7 +24,7 @@ const ADA = { email: "ada@example.com", password: PASSWORD };
 test("a set-up link creates the first operator once and is rejected afterwards", async () => {
   const harness = await open();
   expect(await visit(harness).ok("GET", "/console/api/me")).toEqual({
-    ...{ signedIn: null, isSetUp: false, signUp: false, simulated: true },
+    ...{ signedIn: null, isSetUp: false, signUp: false, simulated: true, command: "npm run -s genrouter --" },
   });
   const token = await setUpToken(harness);
   expect(await visit(harness).ok("POST", "/console/api/link", { token })).toMatchObject({ kind: "setup", role: "operator" });
@@ -223,6 +223,31 @@ test("disabling a user and removing the operator role take effect on the next re
   expect(await cy.no("PATCH", `/console/api/operator/users/${idOf("ben@example.com")}`, { disabled: false })).toBe("forbidden");
   // The last operator cannot be disabled.
   expect((await ada.ask("PATCH", `/console/api/operator/users/${idOf("ada@example.com")}`, { disabled: true })).status).toBe(409);
+});
+
+test("a member sees the users of the own account and of no other, and a user without an account sees none", async () => {
+  const harness = await open();
+  const ada = await setUp(harness);
+  const { accountId } = harness.tenant;
+  const ben = await join(harness, ada, { email: "ben@example.com", role: "member", accountId });
+  await join(harness, ada, { email: "al@example.com", role: "viewer", accountId });
+  const cy = await join(harness, ada, { email: "cy@example.com", role: "member", accountId });
+  await join(harness, ada, { email: "dee@example.com", role: "member" });
+  const { users } = (await ada.ok("GET", "/console/api/operator/users")) as { users: { id: string; email: string }[] };
+  const { id } = users.find(({ email }) => email === "cy@example.com") ?? { id: "" };
+  await ada.ok("PATCH", `/console/api/operator/users/${id}`, { disabled: true });
+  expect(await cy.no("GET", "/console/api/team")).toBe("signed_out");
+  const team = (await ben.ok("GET", "/console/api/team")) as { account: object; users: { email: string }[] };
+  expect(team).toMatchObject({
+    account: { id: accountId },
+    users: [
+      { name: "Ben", email: "al@example.com", role: "viewer" },
+      { name: "Ben", email: "ben@example.com", role: "member" },
+    ],
+  });
+  expect(JSON.stringify(team)).not.toMatch(/password|argon2|seenAtMs/);
+  const vi = await join(harness, ada, { email: "vi@example.com", role: "viewer" });
+  expect(await vi.no("GET", "/console/api/team")).toBe("forbidden");
 });
 
 test("sign-up is closed by default, and creates a member with an account without credits when it is enabled", async () => {

@@ -1,6 +1,13 @@
 // Webhooks in the console: endpoints, secrets, deliveries and their roles, with the rules of the API.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { CreatedEndpointDto, DeliveriesPage, DeliveryDto, SecretDto, WebhooksPage } from "../../src/console/webhooks-dto.ts";
+import type {
+  CreatedEndpointDto,
+  DeliveriesPage,
+  DeliveryDto,
+  DeliveryRequestDto,
+  SecretDto,
+  WebhooksPage,
+} from "../../src/console/webhooks-dto.ts";
 import type { Tenant } from "../harness.ts";
 import { openWebhooks, type WebhookScene } from "../webhooks/fixture.ts";
 import { isVerified } from "../webhooks/receiver.ts";
@@ -117,6 +124,38 @@ test("lists deliveries with their tries in pages, sends one again, and recovers 
     expect(errorOf(await who.ask("POST", `${PATH}/${endpoint.id}/recover`, { sinceMs }))).toEqual([400, "invalid"]);
 });
 
+test("shows the states of the last 10 deliveries of each endpoint, and the request of a delivery as it was sent", async () => {
+  const { who, tenant } = await openMember();
+  const { endpoint } = await create(who, { url: `${scene.receiver.url}/shown` });
+  const { endpoint: quiet } = await create(who, { url: PUBLIC, events: ["credits.low"] });
+  scene.clock.skip(61_000);
+  scene.receiver.answer(() => new Response("ok"));
+  for (let n = 0; n < 9; n += 1) await ended(who, (await ok<DeliveryDto>(who, "POST", `${PATH}/${endpoint.id}/test`)).id);
+  const id = await scene.generate("a kite", tenant);
+  const about = await scene.eventually(async () => {
+    const { deliveries } = await ok<DeliveriesPage>(who, "GET", DELIVERIES);
+    const ofEnd = deliveries.find((row) => row.generationId === id && row.type === "generation.succeeded");
+    return deliveries.every(({ state }) => state !== "pending") && ofEnd;
+  }, "the deliveries");
+  const { outcomes } = await ok<WebhooksPage>(who, "GET", PATH);
+  expect(outcomes[endpoint.id]).toHaveLength(10);
+  expect(outcomes[endpoint.id]?.filter((state) => state === "delivered").length).toBeGreaterThan(8);
+  expect(outcomes[quiet.id]).toBeUndefined();
+  const shown = await ok<DeliveryRequestDto>(who, "GET", `${DELIVERIES}/${about.id}/request`);
+  const sent = scene.receiver.received.find((one) => one.path === "/shown" && one.body.type === "generation.succeeded");
+  expect(shown.id).toBe(sent?.id ?? "");
+  // Links of files are signed again, so they differ in their time and signature.
+  const unsigned = (body = ""): string => body.replaceAll(/\?[^"]*/g, "");
+  expect(unsigned(shown.body)).toBe(unsigned(sent?.text));
+  expect(JSON.parse(shown.body)).toMatchObject({ type: "generation.succeeded", data: { id } });
+  const viewer = await openVisitor(scene, "viewer", null);
+  await ok(viewer, "GET", `${DELIVERIES}/${about.id}/request?account=${tenant.accountId}`);
+  await scene.eventually(
+    async () => (await viewer.ask("GET", "/console/api/operator/audit?action=note-look")).text.includes(id),
+    "the audit entry of the look",
+  );
+});
+
 test("pages of deliveries follow a cursor, and a malformed one is refused", async () => {
   const { who } = await openMember();
   const { endpoint } = await create(who);
@@ -160,6 +199,7 @@ test("returns 404 to members for endpoints, secrets and deliveries of another ac
     ["POST", `${PATH}/${endpoint.id}/rotate`, {}],
     ["POST", `${PATH}/${endpoint.id}/recover`, { sinceMs: 0 }],
     ["GET", `${DELIVERIES}/${id}`],
+    ["GET", `${DELIVERIES}/${id}/request`],
     ["POST", `${DELIVERIES}/${id}/redeliver`],
     ["POST", SECRET],
     ["POST", `${SECRET}/rotate`, {}],

@@ -37,6 +37,8 @@ const noReads: WebhookReads = {
   nextWebhooks: async () => [],
   webhookDeliveries: async () => [],
   webhookDelivery: async () => undefined,
+  webhookEvent: async () => undefined,
+  webhookOutcomes: async () => [],
 };
 
 export const START_MS = Date.UTC(2026, 9, 19, 12);

@@ -46,7 +46,7 @@ here("console over plain http", () => {
     await page.getByLabel("Name").fill("Ada");
     await page.getByLabel("E-mail address").fill("ada@example.com");
     await page.getByLabel("Password").fill(PASSWORD);
-    await page.getByRole("button", { name: "Set up" }).click();
+    await page.getByRole("button", { name: "Create operator" }).click();
     await page.getByRole("heading", { level: 1, name: "Generations" }).waitFor();
     await page.close();
   }, 60_000);

@@ -157,6 +157,11 @@ const ASKED: Asked = {
     each(accounts, async ({ seq }) =>
       each(await reads.webhookDeliveries(seq, null, MANY), (row) => reads.webhookDelivery(seq, row.seq)),
     ),
+  webhookEvent: (reads, { accounts }) =>
+    each(accounts, async ({ seq }) =>
+      each(await reads.webhookDeliveries(seq, null, MANY), (row) => reads.webhookEvent(seq, row.seq)),
+    ),
+  webhookOutcomes: (reads, { accounts }) => each(accounts, ({ seq }) => reads.webhookOutcomes(seq, MANY)),
   adjustmentsOfTransfers: async (reads, { accounts }) =>
     each(accounts, async ({ id }) => reads.adjustmentsOfTransfers((await reads.transfers(id, null, MANY)).map(({ seq }) => seq))),
   lowBalance: (reads, { accounts }) => each(accounts, ({ seq }) => reads.lowBalance(seq)),

@@ -1,6 +1,7 @@
 // Client of the service's API for all pages, with CSRF token and errors as sentences.
 import { signal } from "@preact/signals";
 import type { MeView } from "../../src/console/users-dto.ts";
+import { words } from "../words/words.ts";
 import { notReached, reached } from "./connection.tsx";
 
 /** Undefined until it is loaded. */
@@ -44,14 +45,14 @@ export const call = async <T>(
   } catch (fault) {
     if (options.signal?.aborted) throw fault;
     notReached();
-    throw new Fault(0, "unreachable", "The service is unreachable; try again in a moment.");
+    throw new Fault(0, "unreachable", words.api.unreachable);
   }
   reached();
   const answer: unknown = await response.json().catch(() => null);
   if (response.ok) return answer as T;
   const { code, message } = (answer as { error?: { code: string; message: string } } | null)?.error ?? {
     code: "unclear",
-    message: `The service returned status ${response.status}; try again in a moment.`,
+    message: words.api.status(response.status),
   };
   // The session has ended. The user signs in on the current page and then continues there.
   if (code === "signed_out" && me.value?.signedIn) me.value = { ...me.value, signedIn: null };

@@ -7,6 +7,8 @@ export const Modal = (of: {
   title: string;
   /** A further class of the dialog. */
   class?: string;
+  /** True if Escape does not always close the dialog: `close` decides. */
+  isGuarded?: boolean;
   close: () => void;
   children: ComponentChildren;
 }): VNode => {
@@ -14,6 +16,11 @@ export const Modal = (of: {
   const id = useId();
   const isGone = useRef(false);
   const leave = () => isGone.current || of.close();
+  // The back gesture of a phone closes a dialog without a key.
+  const onClose = () => {
+    if (of.isGuarded && !isGone.current) place.current?.showModal();
+    leave();
+  };
   // Handled here, because the browser reports its own closing later, when the next dialog may already be open.
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Escape" || event.isComposing) return;
@@ -35,7 +42,7 @@ export const Modal = (of: {
       class={of.class === undefined ? "dialog" : `dialog ${of.class}`}
       aria-labelledby={id}
       onKeyDown={onKeyDown}
-      onClose={leave}
+      onClose={onClose}
     >
       <h2 id={id}>{of.title}</h2>
       {of.children}

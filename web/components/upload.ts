@@ -2,15 +2,16 @@
 //
 // `fetch` reports no progress of a request, so this uses XMLHttpRequest.
 import type { UploadedFileDto } from "../../src/console/files-dto.ts";
+import { words } from "../words/words.ts";
 import { Fault, me } from "./api.ts";
 
 const faultOf = (status: number, text: string): Fault => {
-  if (status === 0) return new Fault(0, "unreachable", "The connection ended before the file arrived; send it again.");
+  if (status === 0) return new Fault(0, "unreachable", words.upload.lost);
   try {
     const { code, message } = (JSON.parse(text) as { error: { code: string; message: string } }).error;
     return new Fault(status, code, message);
   } catch {
-    return new Fault(status, "unclear", `The service returned status ${status}; send the file again.`);
+    return new Fault(status, "unclear", words.upload.status(status));
   }
 };
 

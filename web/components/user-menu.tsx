@@ -1,5 +1,5 @@
 // User menu of every page: theme, language, profile and signing out.
-import { CircleUserRound, LogOut, UserRound } from "lucide";
+import { CircleUserRound, LogOut, UserRound, UsersRound } from "lucide";
 import type { VNode } from "preact";
 import { chooseLanguage } from "../words/language.ts";
 import { LANGUAGES, type Language, language, words } from "../words/words.ts";
@@ -45,6 +45,12 @@ export const UserMenu = (): VNode => {
             <Icon of={UserRound} />
             {words.userMenu.profile}
           </a>
+          {who.accountId !== null && (
+            <a class="menu-item" href="/console/team">
+              <Icon of={UsersRound} />
+              {words.pages.team}
+            </a>
+          )}
           <button type="button" class="menu-item" data-closes onClick={() => void signOut()}>
             <Icon of={LogOut} />
             {words.userMenu.signOut}

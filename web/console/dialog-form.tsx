@@ -1,10 +1,11 @@
 // Form of a dialog: one submit button, and the error of the server above it.
 import type { ComponentChildren, VNode } from "preact";
 import { useState } from "preact/hooks";
+import { words } from "../words/words.ts";
 
 export const DialogForm = (of: {
   does: string;
-  /** Label of the button that closes the dialog without a request; "Cancel" by default. */
+  /** Label of the button that closes the dialog without a request; absent: cancel. */
   leaves?: string;
   isDanger?: boolean;
   close: () => void;
@@ -33,7 +34,7 @@ export const DialogForm = (of: {
       )}
       <div class="dialog-buttons">
         <button type="button" class="button" onClick={of.close}>
-          {of.leaves ?? "Cancel"}
+          {of.leaves ?? words.cancel}
         </button>
         <button type="submit" class={`button ${of.isDanger ? "is-danger" : "is-main"}`} disabled={isBusy}>
           {of.does}

@@ -1,6 +1,7 @@
 // Converts the key form to a request; amounts are parsed as digits, not floats.
 import type { KeyRequest, KeyView } from "../../src/console/keys-dto.ts";
 import { KEY_WINDOWS, type KeyLimits, type KeyScope, type KeyWindow } from "../../src/domain/types.ts";
+import { words } from "../words/words.ts";
 
 export type Expiry = "never" | "30" | "90" | "365" | "date";
 export type KeyForm = {
@@ -18,7 +19,7 @@ export type FormFaults = Partial<Record<"name" | "date" | "models" | KeyWindow, 
 
 const DAY_MS = 86_400_000;
 const MAX_CREDITS = 1_000_000_000;
-export const WINDOW_NAMES: Record<KeyWindow, string> = { day: "Per day", week: "Per week", month: "Per month" };
+const MAX_NAME_CHARS = 200;
 
 export const EMPTY_FORM: KeyForm = {
   ...{ name: "", scope: "generate", expiry: "never", date: "", models: null },
@@ -63,18 +64,17 @@ export const requestOf = (
   const limits: { -readonly [window in keyof KeyLimits]: KeyLimits[window] } = { day: null, week: null, month: null };
   for (const window of KEY_WINDOWS) {
     const credits = creditsOf(form.limits[window]);
-    if (credits === undefined)
-      faults[window] = "Enter an amount in USD with at most 2 decimals, such as 12.50, or leave it empty for no limit.";
+    if (credits === undefined) faults[window] = words.keys.faults.amount;
     else limits[window] = credits;
   }
   let expiresAtMs: number | null = null;
   if (form.expiry === "date") {
     const isSame = unchangedMs !== null && new Date(unchangedMs - 1).toISOString().slice(0, 10) === form.date;
     expiresAtMs = isSame ? unchangedMs : endOf(form.date);
-    if (!(expiresAtMs > nowMs)) faults.date = "Choose today or a later day.";
+    if (!(expiresAtMs > nowMs)) faults.date = words.keys.faults.date;
   } else if (form.expiry !== "never") expiresAtMs = nowMs + Number(form.expiry) * DAY_MS;
-  if (form.models?.length === 0) faults.models = "Choose at least one model, or allow all models.";
-  if (form.name.length > 200) faults.name = "Must have at most 200 characters.";
+  if (form.models?.length === 0) faults.models = words.keys.faults.models;
+  if (form.name.length > MAX_NAME_CHARS) faults.name = words.keys.faults.name(MAX_NAME_CHARS);
   if (Object.keys(faults).length > 0) return { faults };
   return { request: { name: form.name.trim(), scope: form.scope, expiresAtMs, models: form.models, limits } };
 };

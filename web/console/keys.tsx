@@ -1,76 +1,172 @@
-// `/console/keys`: lists keys with policy, spend and last use; create, change, rotate, revoke.
-
-import type { VNode } from "preact";
+// `/console/keys`: lists keys with permissions, spend and last use; create, edit, rotate, revoke.
+import { Ellipsis, KeyRound, Pencil, Plus, RefreshCw, Trash2 } from "lucide";
+import type { ComponentChildren, RefObject, VNode } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { KeysPage, KeyView } from "../../src/console/keys-dto.ts";
-import { usd } from "../components/format.ts";
+import { EmptyState } from "../components/empty-state.tsx";
+import { timeText, usd } from "../components/format.ts";
+import { Icon } from "../components/icon.tsx";
+import { Menu } from "../components/menu.tsx";
+import { lockUnless, ReadOnlyNote } from "../components/read-only.tsx";
+import { Skeleton } from "../components/skeleton.tsx";
+import { words } from "../words/words.ts";
 import { relativeTime } from "./format.ts";
-import { type KeyAction, KeyDialog, type Send } from "./key-dialogs.tsx";
+import { type KeyAction, KeyDialog, nameOf, type Send } from "./key-dialogs.tsx";
 import { KeyLimitBars } from "./key-limits.tsx";
 
-const stateOf = ({ state, expiresAtMs }: KeyView, nowMs: number): string => {
-  if (state !== "active") return state;
-  return expiresAtMs === null ? "active" : `until ${relativeTime(expiresAtMs, nowMs).replace(/^in /, "in ")}`;
+type Act = (action: KeyAction) => void;
+
+const StateBadge = ({ of }: { of: KeyView }): VNode | null => {
+  const { state, expiresAtMs } = of;
+  if (state !== "active") return <span class={`status is-${state}`}>{words.keys.states[state]}</span>;
+  if (expiresAtMs === null) return null;
+  return (
+    <span class="badge" title={timeText(expiresAtMs)}>
+      {words.keys.expires(relativeTime(expiresAtMs, Date.now()))}
+    </span>
+  );
 };
 
-const KeyCard = (of: { of: KeyView; mayChange: boolean; act: (action: KeyAction) => void }): VNode => {
-  const key = of.of;
-  const nowMs = Date.now();
-  const isOver = key.state !== "active";
-  const facts: [string, string][] = [
-    ["Scope", key.scope === "generate" ? "generate and read" : "read only"],
-    ["Models", key.models === null ? "all" : key.models.join(", ")],
-    ["Last used", key.lastUsedAtMs === null ? "never" : relativeTime(key.lastUsedAtMs, nowMs)],
-    ["Last 30 days", usd(key.last30Credits)],
-    ["Created", relativeTime(key.createdAtMs, nowMs)],
-  ];
-  const button = (kind: "change" | "rotate" | "revoke", says: string) => (
+const ModelsOf = ({ models }: Pick<KeyView, "models">): VNode => {
+  if (models === null) return <span class="muted">{words.keys.allModels}</span>;
+  return (
+    <span class="muted" title={models.join(", ")}>
+      {models.length === 1 ? models[0] : words.keys.models(models.length)}
+    </span>
+  );
+};
+
+const KeyMenu = ({ of: key, mayChange, act }: { of: KeyView; mayChange: boolean; act: Act }): VNode => {
+  const entry = (kind: "rotate" | "edit" | "revoke", icon: VNode, isDanger = false) => (
     <button
       type="button"
-      class={`button${kind === "revoke" ? " is-danger" : ""}`}
-      aria-label={`${says} ${key.name || key.start}`}
-      onClick={() => of.act({ kind, key })}
+      class={`menu-item${isDanger ? " is-danger" : ""}`}
+      data-closes
+      {...lockUnless(mayChange)}
+      onClick={() => act({ kind, key })}
     >
-      {says}
+      {icon}
+      {words.keys[kind]}
     </button>
   );
   return (
-    <li class={`card key${isOver ? " is-over" : ""}`} data-key={key.id}>
-      <header>
-        <h2>{key.name || "Unnamed key"}</h2>
-        <code>{key.start}…</code>
-        <span class={`status is-${key.state}`}>{stateOf(key, nowMs)}</span>
-      </header>
-      <dl>
-        {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
-      <KeyLimitBars limits={key.limits} />
-      {of.mayChange && key.state !== "revoked" && (
-        <div class="key-buttons">
-          {button("change", "Change")}
-          {key.state === "active" && key.rotatedTo === null && button("rotate", "Rotate")}
-          {button("revoke", "Revoke")}
-        </div>
-      )}
-    </li>
+    <Menu label={words.actionsFor(nameOf(key))} icon={Ellipsis}>
+      {key.state === "active" && key.rotatedTo === null && entry("rotate", <Icon of={RefreshCw} />)}
+      {entry("edit", <Icon of={Pencil} />)}
+      {entry("revoke", <Icon of={Trash2} />, true)}
+    </Menu>
   );
 };
 
-/** `account`: account of the keys, for operators; otherwise the user's own. */
-export const KeysView = ({ send, account }: { send: Send; account: string | null }): VNode => {
+const Row = ({ of: key, mayChange, act }: { of: KeyView; mayChange: boolean; act: Act }): VNode => {
+  const { columns } = words.keys;
+  return (
+    <tr class={key.state === "active" ? undefined : "is-over"} data-key={key.id}>
+      <th scope="row">
+        <div class="stacked">
+          <span>
+            <span class="row-name">{key.name || words.keys.unnamed}</span> <StateBadge of={key} />
+          </span>
+          <code>{key.start}…</code>
+        </div>
+      </th>
+      <td data-head={columns.access}>
+        <div class="stacked">
+          <span>{words.keys.scopes[key.scope]}</span>
+          <ModelsOf models={key.models} />
+        </div>
+      </td>
+      <td data-head={columns.lastUsed} title={key.lastUsedAtMs === null ? undefined : timeText(key.lastUsedAtMs)}>
+        {key.lastUsedAtMs === null ? words.keys.never : relativeTime(key.lastUsedAtMs, Date.now())}
+      </td>
+      <td data-head={columns.spent} class="number">
+        {usd(key.last30Credits)}
+      </td>
+      <td data-head={columns.limits}>
+        <KeyLimitBars limits={key.limits} />
+      </td>
+      <td class="row-menu">{key.state !== "revoked" && <KeyMenu of={key} mayChange={mayChange} act={act} />}</td>
+    </tr>
+  );
+};
+
+const KeyTable = ({ keys, mayChange, act }: { keys: readonly KeyView[]; mayChange: boolean; act: Act }): VNode => (
+  <div class="cards panel">
+    <table class="rows">
+      <thead>
+        <tr>
+          {Object.entries(words.keys.columns).map(([name, head]) => (
+            <th key={name} scope="col" class={name === "spent" ? "number" : undefined}>
+              {name === "actions" ? <span class="unseen">{head}</span> : head}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {keys.map((key) => (
+          <Row key={key.id} {...{ of: key, mayChange, act }} />
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+type ListProps = { page: KeysPage; act: Act; newKey: ComponentChildren };
+
+/** Keys that are expired or revoked are collapsed, because they are never deleted. */
+const KeyList = ({ page, act, newKey }: ListProps): VNode => {
+  const { mayChange } = page;
+  const [active, inactive] = [true, false].map((is) => page.keys.filter(({ state }) => (state === "active") === is));
+  return (
+    <>
+      {active && active.length > 0 ? (
+        <KeyTable keys={active} mayChange={mayChange} act={act} />
+      ) : (
+        <EmptyState icon={KeyRound} title={words.keys.none} about={words.keys.noneAbout}>
+          {newKey}
+          <a class="button" href="/docs/guides/quick-start">
+            {words.keys.quickStart}
+          </a>
+        </EmptyState>
+      )}
+      {inactive && inactive.length > 0 && (
+        <details class="inactive-keys">
+          <summary>{words.keys.inactive(inactive.length)}</summary>
+          <KeyTable keys={inactive} mayChange={mayChange} act={act} />
+        </details>
+      )}
+    </>
+  );
+};
+
+const NewKey = (of: { mayChange: boolean; act: Act; head?: RefObject<HTMLButtonElement | null> }): VNode => (
+  <button
+    {...(of.head ? { ref: of.head } : {})}
+    type="button"
+    class="button is-main"
+    {...lockUnless(of.mayChange)}
+    onClick={() => of.act({ kind: "create" })}
+  >
+    <Icon of={Plus} />
+    {words.keys.create}
+  </button>
+);
+
+const useKeys = (send: Send, account: string | null) => {
   const [page, setPage] = useState<KeysPage | null>(null);
   const [fault, setFault] = useState<string | null>(null);
-  const [action, act] = useState<KeyAction | null>(null);
   const read = useCallback(() => {
     const query = account === null ? "" : `?account=${encodeURIComponent(account)}`;
     send<KeysPage>("GET", `/console/api/keys${query}`).then(setPage, (reason: Error) => setFault(reason.message));
   }, [send, account]);
   useEffect(read, [read]);
+  return { page, fault, read };
+};
+
+/** `account`: account of the keys, for operators; otherwise the user's own. */
+export const KeysView = ({ send, account }: { send: Send; account: string | null }): VNode => {
+  const { page, fault, read } = useKeys(send, account);
+  const [action, act] = useState<KeyAction | null>(null);
   // The element that opened a dialog may have been removed when it closes; the focus then moves to the head of the page.
   const head = useRef<HTMLButtonElement>(null);
   const hadDialog = useRef(false);
@@ -84,26 +180,15 @@ export const KeysView = ({ send, account }: { send: Send; account: string | null
         {fault}
       </p>
     );
-  if (page === null) return <p aria-busy="true">Loading the keys…</p>;
+  if (page === null) return <Skeleton lines={4} label={words.keys.loading} />;
   return (
     <>
       <div class="page-head">
-        <p>A key gives access to the API for {page.account.name}. It is shown once, at its creation.</p>
-        {page.mayChange && (
-          <button ref={head} type="button" class="button is-main" onClick={() => act({ kind: "make" })}>
-            New key
-          </button>
-        )}
+        <p>{words.keys.about(page.account.name)}</p>
+        <NewKey mayChange={page.mayChange} act={act} head={head} />
       </div>
-      {page.keys.length === 0 ? (
-        <p class="empty">No keys yet. Create a key to use the API.</p>
-      ) : (
-        <ul class="keys">
-          {page.keys.map((key) => (
-            <KeyCard key={key.id} of={key} mayChange={page.mayChange} act={act} />
-          ))}
-        </ul>
-      )}
+      {!page.mayChange && <ReadOnlyNote />}
+      <KeyList page={page} act={act} newKey={<NewKey mayChange={page.mayChange} act={act} />} />
       {action !== null && (
         <KeyDialog
           key={action.kind}

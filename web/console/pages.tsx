@@ -187,6 +187,10 @@ export const PAGES: readonly PageOf[] = [
     View: lazyPage(async () => (await import("./users/profile.tsx")).ProfilePage),
   },
   {
+    ...{ path: "/console/team", name: "team", who: "member" },
+    View: lazyPage(async () => (await import("./users/team.tsx")).TeamPage),
+  },
+  {
     ...{ path: "/console/operator/users", name: "users", who: "viewer", place: { group: "operator", icon: Users } },
     View: lazyPage(async () => (await import("./users/users.tsx")).UsersPage),
   },

@@ -1,4 +1,5 @@
 // German: every string of the console and the inspector, grouped by page.
+import { access } from "./de-access.ts";
 import type { Words } from "./words.ts";
 
 const count = (n: number, one: string, more: string): string => `${n.toLocaleString("de-DE")} ${n === 1 ? one : more}`;
@@ -62,6 +63,7 @@ export const de: Words = {
     verification: "Prüfung der Buchungen",
     service: "Dienst",
     profile: "Profil und Sitzungen",
+    team: "Team",
     users: "Benutzer",
     audit: "Protokoll",
     components: "Bausteine",
@@ -105,6 +107,7 @@ export const de: Words = {
     after: "Ergebnis",
     keys: "Pfeiltasten blättern, D lädt herunter, Esc schließt",
   },
+  ...access,
   insecure: {
     title: "Diese Seite braucht https",
     tunnel: "Öffnen Sie in einem Terminal dieses Rechners einen Tunnel:",

@@ -1,4 +1,5 @@
 // English: every string of the console and the inspector, grouped by page.
+import { access } from "./en-access.ts";
 
 /** `1 file`, `3 files` */
 const count = (n: number, one: string, more: string): string => `${n.toLocaleString("en-US")} ${n === 1 ? one : more}`;
@@ -62,6 +63,7 @@ export const en = {
     verification: "Ledger verification",
     service: "Service",
     profile: "Profile and sessions",
+    team: "Team",
     users: "Users",
     audit: "Audit log",
     components: "Components",
@@ -105,6 +107,7 @@ export const en = {
     after: "Result",
     keys: "Arrow keys to browse, D to download, Esc to close",
   },
+  ...access,
   insecure: {
     title: "This page needs https",
     tunnel: "Open a tunnel from a terminal of this machine:",

@@ -12,6 +12,7 @@ import { listeningFault, type ReadSettings } from "../../config/load.ts";
 import { BadSetting, type Settings } from "../../config/schema.ts";
 import { systemClock } from "../../domain/clock.ts";
 import { StoreFull } from "../../domain/commit-errors.ts";
+import { PROGRAM_COMMAND } from "../../domain/program-command.ts";
 import { INTERFACE_VERSION } from "../../domain/types.ts";
 import { lowDescriptors } from "../../http/file-descriptors.ts";
 import { unnamedProxy } from "../../http/proxies.ts";
@@ -185,7 +186,7 @@ const setUpLink = async (admin: AdminService): Promise<string | undefined> => {
  * Prints how the first operator signs in. The link is printed to an interactive terminal only, because many people can read logs.
  */
 const firstAdminLines = async (terminal: Pick<Terminal, "isLive">, admin: AdminService, reached: string): Promise<string[]> => {
-  if (!terminal.isLive) return ["  First admin: genrouter users setup prints the link to sign in with"];
+  if (!terminal.isLive) return [`  First admin: ${PROGRAM_COMMAND} users setup prints the link to sign in with`];
   const path = await setUpLink(admin);
   return path === undefined ? [] : [`  First admin: open ${reached}${path}  (valid 30 min)`];
 };

@@ -222,6 +222,36 @@ const resultPromises = (stage: Stage): void => {
     expect((await commitOne(store, { ...page, accountSeq: 999, afterSeq: 0 })).kind).toBe("refused");
   });
 
+  test("reads the states of the newest deliveries to endpoints, and an event in any state as it was sent", async () => {
+    const { store, account } = stage;
+    const other = await openAccount(store, 1000);
+    const [first, gone] = [endpointMutation(account), endpointMutation(account)];
+    for (const mutation of [first, gone]) await commitOne(store, mutation);
+    await openEndpoint(store, other);
+    const named = admitMutation(account, { webhookUrl: "https://example.com/once" });
+    await store.commit([named]);
+    await store.commit([startedMutation(named), startedMutation(await admit(store, other))]);
+    await store.commit([failedMutation(named.seq)]);
+    await commitOne(store, {
+      ...{ mutation: "delete-webhook-endpoint", id: gone.id, accountSeq: account.seq, atMs: NOW_MS + 1 },
+    });
+    const [endpoint] = await store.webhookEndpoints(account.seq);
+    const [pending] = await store.nextWebhooks(endpoint?.seq ?? 0, 1);
+    const delivered = { ...failedTry(pending?.seq ?? 0), state: "delivered" as const, dueAtMs: null };
+    await record(store, [delivered]);
+    expect(await store.webhookOutcomes(account.seq, 100)).toEqual([
+      { endpointId: first.id, state: "pending" },
+      { endpointId: first.id, state: "delivered" },
+    ]);
+    // The limit counts deliveries of all receivers.
+    expect(await store.webhookOutcomes(account.seq, 3)).toHaveLength(1);
+    expect(await store.webhookEvent(account.seq, delivered.seq)).toEqual({
+      ...(pending as NonNullable<typeof pending>),
+      ...{ tries: 1, retryNo: 1, dueAtMs: NOW_MS + 1000 },
+    });
+    expect(await store.webhookEvent(other.seq, delivered.seq)).toBeUndefined();
+  });
+
   test("adds a test event for one endpoint", async () => {
     const { store, account } = stage;
     const endpointSeq = await openEndpoint(store, account, "generation.failed");

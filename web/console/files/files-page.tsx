@@ -1,139 +1,143 @@
-// `/console/files`: uploaded files with their quota; upload, copy, use as input and delete.
+// `/console/files`: uploaded files with their quota; upload, open, use as input and delete.
+import { FolderOpen, Upload } from "lucide";
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useLocation, useSearch } from "wouter-preact";
 import type { FilesPage as Page, UploadedFileDto } from "../../../src/console/files-dto.ts";
 import { call } from "../../components/api.ts";
-import { timeText } from "../../components/format.ts";
+import { EmptyState } from "../../components/empty-state.tsx";
+import { Icon } from "../../components/icon.tsx";
+import { READ_ONLY, ReadOnlyNote } from "../../components/read-only.tsx";
+import { Skeleton } from "../../components/skeleton.tsx";
+import { showToast } from "../../components/toast.tsx";
+import { type ListView, ViewSwitch } from "../../components/view-switch.tsx";
+import { words } from "../../words/words.ts";
 import { queryOf } from "../credits/amounts.ts";
-import { Copy } from "../generations/copy.tsx";
 import { bytesText } from "../generations/files.tsx";
 import type { ViewProps } from "../pages.tsx";
 import { useConfirmation } from "../users/confirm-dialog.tsx";
-import { StoredMedia, useAsInputPath } from "./stored-media.tsx";
-import { ChooseFiles, DropArea, SendingList } from "./upload-area.tsx";
+import { FileList } from "./file-list.tsx";
+import { ChooseFiles, SendingList, usePageDrop } from "./upload-area.tsx";
 import { useFiles } from "./use-files.ts";
-import { useUploads } from "./use-uploads.ts";
-
-/** `PNG, 640 × 480, 1.2 MB` */
-const factsOf = ({ mime, width, height, durationMs, bytes }: UploadedFileDto): string =>
-  [
-    mime,
-    ...(width === null ? [] : [`${width} × ${height}`]),
-    ...(durationMs === null ? [] : [`${(durationMs / 1000).toFixed(2)} s`]),
-    bytesText(bytes),
-  ].join(", ");
-
-const Tile = ({ of, mayUse, remove }: { of: UploadedFileDto; mayUse: boolean; remove: (() => void) | null }): VNode => (
-  <li class="tile card" data-id={of.id}>
-    <div class="tile-picture">
-      <StoredMedia of={of} name={`Preview of ${of.id}`} />
-    </div>
-    <h2>
-      <a href={of.contentUrl}>
-        <code>{of.id}</code>
-      </a>
-    </h2>
-    <p>{factsOf(of)}</p>
-    <p class="muted">
-      Uploaded {timeText(of.createdAtMs)}, expires {timeText(of.expiresAtMs)}
-    </p>
-    <div class="actions">
-      <Copy text={of.id} says="Copy id" of={of.id} />
-      <Copy text={of.link} says="Copy link" of={of.id} />
-      {mayUse && (
-        <a class="button" href={useAsInputPath(of.id, of.kind)} aria-label={`Use as input: ${of.id}`}>
-          Use as input
-        </a>
-      )}
-      {remove && (
-        <button type="button" class="button is-danger" aria-label={`Delete ${of.id}`} onClick={remove}>
-          Delete
-        </button>
-      )}
-    </div>
-  </li>
-);
+import { type Uploads, useUploads } from "./use-uploads.ts";
 
 const Quota = ({ usedBytes, quotaBytes }: Page): VNode => (
   <p class="quota">
-    <span id="quota">
-      {bytesText(usedBytes)} of {bytesText(quotaBytes)} used
-    </span>
-    <meter min={0} max={quotaBytes} high={quotaBytes * 0.9} value={usedBytes} aria-labelledby="quota" />
+    <span id="quota">{words.files.used(bytesText(usedBytes), bytesText(quotaBytes))}</span>
+    <meter min={0} max={quotaBytes} high={quotaBytes * 0.9} optimum={0} value={usedBytes} aria-labelledby="quota" />
   </p>
 );
 
-export const FilesPage = ({ account }: ViewProps): VNode => {
-  const { page, files, hasMore, isBusy, fault, more, again } = useFiles(account);
-  const [said, say] = useState("");
-  const uploads = useUploads(({ id }) => {
-    say(`${id} is stored.`);
-    again();
-  });
+const UploadButton = ({ mayUpload, uploads }: Pick<Page, "mayUpload"> & { uploads: Uploads }): VNode => (
+  <ChooseFiles
+    says={words.files.upload}
+    label={words.files.chooseToUpload}
+    accept="image/*,video/*,audio/*"
+    isMultiple
+    isMain
+    isDisabled={!mayUpload}
+    about={mayUpload ? undefined : READ_ONLY}
+    take={uploads.add}
+  />
+);
+
+/** The view in the URL, so that Back and a shared link keep it. */
+const useView = (): [ListView, (view: ListView) => void] => {
+  const query = new URLSearchParams(useSearch());
+  const [path, go] = useLocation();
+  const set = (view: ListView) => {
+    if (view === "list") query.set("view", view);
+    else query.delete("view");
+    go(query.size === 0 ? path : `${path}?${query}`, { replace: true });
+  };
+  return [query.get("view") === "list" ? "list" : "gallery", set];
+};
+
+const Head = (of: { page: Page; uploads: Uploads; view: ListView; setView: (view: ListView) => void }): VNode => {
+  const { page, uploads } = of;
+  return (
+    <>
+      <div class="page-head">
+        <p>{words.files.about(bytesText(page.largestBytes))}</p>
+        <UploadButton mayUpload={page.mayUpload} uploads={uploads} />
+      </div>
+      {!page.mayUpload && <ReadOnlyNote />}
+      <div class="files-bar">
+        <Quota {...page} />
+        <ViewSwitch view={of.view} set={of.setView} />
+      </div>
+      <SendingList of={uploads} />
+    </>
+  );
+};
+
+const Nothing = ({ page, uploads }: { page: Page; uploads: Uploads }): VNode => {
+  const about = page.mayUpload ? words.files.noneAbout(bytesText(page.largestBytes)) : words.files.noneToSee;
+  return (
+    <EmptyState icon={FolderOpen} title={words.files.none} about={about}>
+      {page.mayUpload && (
+        <>
+          <UploadButton mayUpload uploads={uploads} />
+          <a class="button" href="/docs/guides/files">
+            {words.frame.documentation}
+          </a>
+        </>
+      )}
+    </EmptyState>
+  );
+};
+
+/** Asks before a deletion, and confirms it. */
+const useDeletion = (account: string | null, again: () => void) => {
   const [dialog, confirm] = useConfirmation();
   const remove = ({ id }: UploadedFileDto) =>
     confirm({
-      title: "Delete this file?",
-      says: `${id} is deleted at once and can no longer be used as input. Generations that have ended keep their results. A file that a running generation needs cannot be deleted.`,
-      does: "Delete",
+      title: words.files.deleteTitle,
+      says: words.files.deleteAbout(id),
+      does: words.actions.delete,
       run: async () => {
         await call("DELETE", `/console/api/files/${id}${queryOf({ account })}`);
-        say(`${id} is deleted.`);
+        showToast(words.files.deleted);
         again();
       },
     });
+  return { dialog, remove };
+};
+
+export const FilesPage = ({ account }: ViewProps): VNode => {
+  const { page, files, hasMore, isBusy, fault, more, again } = useFiles(account);
+  const [view, setView] = useView();
+  const uploads = useUploads((_, name) => {
+    showToast(words.files.stored(name));
+    again();
+  });
+  const isOver = usePageDrop(page?.mayUpload ? uploads.add : null);
+  const { dialog, remove } = useDeletion(account, again);
   return (
-    <div class="files" aria-busy={isBusy && page === undefined}>
+    <div class="files">
       {fault !== null && (
         <p class="notice is-bad" role="alert">
           {fault}{" "}
-          <button type="button" class="button" onClick={again}>
-            Try again
+          <button type="button" class="button is-small" onClick={again}>
+            {words.tryAgain}
           </button>
         </p>
       )}
-      {page && <Quota {...page} />}
-      {page?.mayUpload && (
-        <DropArea class="drop-area" label="Upload files" take={uploads.add}>
-          <p>
-            Drop files here, or choose them:{" "}
-            <ChooseFiles
-              says="Choose files"
-              label="Choose files to upload"
-              accept="image/*,video/*,audio/*"
-              isMultiple
-              take={uploads.add}
-            />
-          </p>
-          <p class="muted">Pictures, clips and sound of up to {bytesText(page.largestBytes)} each.</p>
-          <SendingList of={uploads} />
-        </DropArea>
-      )}
-      <p role="status" class="said">
-        {said}
-      </p>
-      {page && files.length === 0 && (
-        <p class="empty">No files yet. Files that are uploaded here or through the API are listed here.</p>
-      )}
-      {files.length > 0 && (
-        <ul class="gallery">
-          {files.map((file) => (
-            <Tile
-              key={file.id}
-              of={file}
-              mayUse={page?.mayUpload === true}
-              remove={page?.mayDelete ? () => remove(file) : null}
-            />
-          ))}
-        </ul>
-      )}
-      {page === undefined && fault === null && <p>Loading the files…</p>}
+      {page && <Head {...{ page, uploads, view, setView }} />}
+      {page && files.length === 0 && <Nothing page={page} uploads={uploads} />}
+      {page && files.length > 0 && <FileList {...{ files, view, remove }} mayUse={page.mayUpload} mayDelete={page.mayDelete} />}
+      {page === undefined && fault === null && <Skeleton lines={6} label={words.files.loading} />}
       {hasMore && (
         <p class="actions">
-          <button type="button" disabled={isBusy} onClick={more}>
-            Show more
+          <button type="button" class="button" disabled={isBusy} onClick={more}>
+            {words.showMore}
           </button>
         </p>
+      )}
+      {isOver && (
+        <div class="drop-overlay" aria-hidden="true">
+          <Icon of={Upload} size={32} />
+          {words.files.drop}
+        </div>
       )}
       {dialog}
     </div>

@@ -2,6 +2,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { MediaKind } from "../../../src/domain/types.ts";
+import { words } from "../../words/words.ts";
 
 /** `thumbUrl`: null for a picture without thumbnail. */
 export type Media = { kind: MediaKind; contentUrl: string; thumbUrl: string | null };
@@ -10,13 +11,13 @@ export type Media = { kind: MediaKind; contentUrl: string; thumbUrl: string | nu
 export const StoredMedia = ({ of, name }: { of: Media; name: string }): VNode => {
   const [isLost, lose] = useState(false);
   const onError = () => lose(true);
-  if (isLost) return <span class="fault">The file cannot be shown. It may be deleted, or its format is not supported here.</span>;
+  if (isLost) return <span class="fault">{words.files.lost}</span>;
   if (of.kind === "video")
     // biome-ignore lint/a11y/useMediaCaption: an uploaded file has no captions.
     return <video controls playsInline preload="metadata" src={of.contentUrl} aria-label={name} onError={onError} />;
   // biome-ignore lint/a11y/useMediaCaption: an uploaded file has no captions.
   if (of.kind === "audio") return <audio controls preload="metadata" src={of.contentUrl} aria-label={name} onError={onError} />;
-  if (of.thumbUrl === null) return <span class="muted">No preview</span>;
+  if (of.thumbUrl === null) return <span class="muted">{words.files.noPreview}</span>;
   return <img src={of.thumbUrl} loading="lazy" alt={name} onError={onError} />;
 };
 
@@ -38,9 +39,6 @@ export const mediaOf = (value: string, kind: MediaKind): Media | undefined => {
 /** Address of the playground with a stored file as input. @param value `file_…` or `gen_…/1` */
 export const useAsInputPath = (value: string, kind: MediaKind): string =>
   `/console/playground?use=${encodeURIComponent(value)}&kind=${kind}`;
-
-const KIND_NAMES: Readonly<Record<MediaKind, string>> = { image: "picture", video: "clip", audio: "sound" };
-export const kindName = (kind: MediaKind): string => KIND_NAMES[kind];
 
 /** Kind of a file by its media type; undefined if no field takes it. */
 export const kindOfMime = (mime: string): MediaKind | undefined =>

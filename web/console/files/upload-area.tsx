@@ -1,8 +1,9 @@
 // Area that takes files by drop and by choice, and the list of running uploads.
 import { Upload } from "lucide";
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../../components/icon.tsx";
+import { words } from "../../words/words.ts";
 import { bytesText } from "../generations/files.tsx";
 import type { Sending, Uploads } from "./use-uploads.ts";
 
@@ -51,19 +52,53 @@ export const DropArea = (of: {
   );
 };
 
+/** Takes files that are dropped anywhere on the page. @param take null: none are taken @returns whether files are over the page */
+export const usePageDrop = (take: ((files: Iterable<File>) => void) | null): boolean => {
+  const [depth, setDepth] = useState(0);
+  const taker = useRef(take);
+  taker.current = take;
+  useDropGuard();
+  useEffect(() => {
+    const ending = new AbortController();
+    const { signal } = ending;
+    const count = (by: number) => (event: DragEvent) => hasFiles(event) && setDepth((now) => Math.max(0, now + by));
+    window.addEventListener("dragenter", count(1), { signal });
+    window.addEventListener("dragleave", count(-1), { signal });
+    window.addEventListener(
+      "drop",
+      (event: DragEvent) => {
+        setDepth(0);
+        if (hasFiles(event)) taker.current?.(event.dataTransfer?.files ?? []);
+      },
+      { signal },
+    );
+    return () => ending.abort();
+  }, []);
+  return depth > 0 && take !== null;
+};
+
 /** Button that opens the file chooser of the browser. @param label what the file is for, for screen readers @param says absent: an icon */
 export const ChooseFiles = (of: {
   says?: string;
   label: string;
   accept: string;
   isMultiple: boolean;
+  isMain?: boolean;
+  isDisabled?: boolean;
+  /** Id of the reason why it is disabled. */
+  about?: string | undefined;
   take: (files: Iterable<File>) => void;
 }): VNode => (
-  <label class={`button choose${of.says === undefined ? " is-icon" : ""}`} title={of.says === undefined ? of.label : undefined}>
+  <label
+    class={`button choose${of.says === undefined ? " is-icon" : ""}${of.isMain ? " is-main" : ""}${of.isDisabled ? " is-disabled" : ""}`}
+    title={of.says === undefined ? of.label : undefined}
+  >
     <input
       class="unseen"
       type="file"
       aria-label={of.label}
+      aria-describedby={of.about}
+      disabled={of.isDisabled === true}
       accept={of.accept}
       multiple={of.isMultiple}
       onChange={({ currentTarget }) => {
@@ -72,7 +107,8 @@ export const ChooseFiles = (of: {
         currentTarget.value = "";
       }}
     />
-    {of.says ?? <Icon of={Upload} />}
+    {(of.says === undefined || of.isMain) && <Icon of={Upload} />}
+    {of.says}
   </label>
 );
 
@@ -82,12 +118,12 @@ const Row = ({ of, drop }: { of: Sending; drop: () => void }): VNode => {
   return (
     <li>
       <span class="sending-name">
-        {name}, {bytesText(bytes)}
+        {name} <span class="muted">{bytesText(bytes)}</span>
       </span>
       {fault === null ? (
         <>
-          <progress max={100} value={percent} aria-label={`Upload of ${name}`} />
-          <span class="muted">{part === 1 ? "Checking…" : `${percent} %`}</span>
+          <progress max={100} value={percent} aria-label={words.files.uploadOf(name)} />
+          <span class="muted">{part === 1 ? words.files.checking : words.files.percent(percent)}</span>
         </>
       ) : (
         <span class="fault" role="alert">
@@ -96,10 +132,11 @@ const Row = ({ of, drop }: { of: Sending; drop: () => void }): VNode => {
       )}
       <button
         type="button"
-        aria-label={`${fault === null ? "Cancel the upload of" : "Dismiss the error of"} ${name}`}
+        class="button is-small"
+        aria-label={fault === null ? words.files.cancelUpload(name) : words.files.dismissFault(name)}
         onClick={drop}
       >
-        {fault === null ? "Cancel" : "Dismiss"}
+        {fault === null ? words.cancel : words.files.dismiss}
       </button>
     </li>
   );

@@ -15,8 +15,8 @@ export type Uploads = {
 
 type Queued = { key: number; file: File; ending: AbortController };
 
-/** @param onDone receives each stored file */
-export const useUploads = (onDone: (file: UploadedFileDto) => void): Uploads => {
+/** @param onDone receives each stored file, and its name on the machine of the user */
+export const useUploads = (onDone: (file: UploadedFileDto, name: string) => void): Uploads => {
   const [sending, setSending] = useState<readonly Sending[]>([]);
   const queue = useRef<Queued[]>([]);
   const isRunning = useRef(false);
@@ -34,7 +34,7 @@ export const useUploads = (onDone: (file: UploadedFileDto) => void): Uploads => 
     for (let next = queue.current[0]; next; next = queue.current[0]) {
       const { key, file, ending } = next;
       try {
-        done.current(await uploadFile(file, (part) => set(key, { part }), ending.signal));
+        done.current(await uploadFile(file, (part) => set(key, { part }), ending.signal), file.name);
         remove(key);
       } catch (fault) {
         if (ending.signal.aborted) remove(key);

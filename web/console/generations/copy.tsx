@@ -1,6 +1,7 @@
 // Button that copies a text and confirms it.
 import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
+import { words } from "../../words/words.ts";
 
 const SAID_MS = 2000;
 
@@ -9,8 +10,8 @@ export const Copy = ({ text, says, of }: { text: string; says: string; of: strin
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const copy = async () => {
     const done = await navigator.clipboard.writeText(text).then(
-      () => "Copied",
-      () => "This browser does not allow pages to copy. Select the text instead.",
+      () => words.copy.copied,
+      () => words.copy.failed,
     );
     setSaid(done);
     clearTimeout(timer.current);

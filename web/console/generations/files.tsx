@@ -2,12 +2,15 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { FileDto, GenerationDto } from "../../../src/console/generations-dto.ts";
+import { locale } from "../../words/words.ts";
 
 /** `10.1 kB`, `3.4 MB`, `10.7 GB` */
 export const bytesText = (bytes: number): string => {
+  const tenths = (value: number): string =>
+    value.toLocaleString(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1, useGrouping: false });
   if (bytes < 1000) return `${bytes} B`;
-  if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`;
-  return bytes < 1_000_000_000 ? `${(bytes / 1_000_000).toFixed(1)} MB` : `${(bytes / 1_000_000_000).toFixed(1)} GB`;
+  if (bytes < 1_000_000) return `${tenths(bytes / 1000)} kB`;
+  return bytes < 1_000_000_000 ? `${tenths(bytes / 1_000_000)} MB` : `${tenths(bytes / 1_000_000_000)} GB`;
 };
 
 const nameOf = (of: GenerationDto, file: FileDto): string =>

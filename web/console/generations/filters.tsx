@@ -1,14 +1,14 @@
 // Filters of the list of generations, stored in the URL for sharing a view.
-import { LayoutGrid, List, SlidersHorizontal } from "lucide";
+import { SlidersHorizontal } from "lucide";
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useLocation, useSearch } from "wouter-preact";
 import type { ModelEntry } from "../../../catalogue/public-model.ts";
 import type { KeysPage, KeyView } from "../../../src/console/keys-dto.ts";
 import { me } from "../../components/api.ts";
-import { Icon } from "../../components/icon.tsx";
 import { Menu } from "../../components/menu.tsx";
 import { useQuery } from "../../components/use-query.ts";
+import { ViewSwitch } from "../../components/view-switch.tsx";
 import { words } from "../../words/words.ts";
 import { dayStartMs } from "../credits/amounts.ts";
 
@@ -184,23 +184,10 @@ export const FilterBar = ({ filters, set, models }: Props): VNode => {
         </button>
       )}
       <span class="grows" />
-      <fieldset class="segments view">
-        <legend class="unseen">{generations.view}</legend>
-        {(["gallery", "list"] as const).map((view) => (
-          <label key={view} class="segment" title={generations[view]}>
-            <input
-              type="radio"
-              name="view"
-              aria-label={generations[view]}
-              checked={(filters.view || "gallery") === view}
-              onChange={() => set({ view: view === "gallery" ? "" : view })}
-            />
-            <span>
-              <Icon of={view === "gallery" ? LayoutGrid : List} />
-            </span>
-          </label>
-        ))}
-      </fieldset>
+      <ViewSwitch
+        view={filters.view === "list" ? "list" : "gallery"}
+        set={(view) => set({ view: view === "gallery" ? "" : view })}
+      />
     </form>
   );
 };

@@ -1,6 +1,6 @@
 // Form component of the user pages: named fields, one button and one error message.
 import type { ComponentChildren, VNode } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { errorText } from "../../components/api.ts";
 
 type FieldProps = {
@@ -51,19 +51,36 @@ type FormProps = {
   done?: string;
   /** True if the fields are cleared after success. */
   empties?: boolean;
+  /** True if the first field has the focus at first. */
+  isFocused?: boolean;
   children: ComponentChildren;
 };
 
-export const Form = ({ does, send, done, empties = false, children }: FormProps): VNode => {
+/** Focuses the first empty field, after the page has moved the focus to its heading. */
+const useFirstField = (isFocused: boolean) => {
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (!isFocused) return;
+    const timer = setTimeout(() => {
+      const fields = [...(form.current?.querySelectorAll<HTMLInputElement>("input:not([type=hidden])") ?? [])];
+      fields.find(({ readOnly, value }) => !readOnly && value === "")?.focus();
+    });
+    return () => clearTimeout(timer);
+  }, [isFocused]);
+  return form;
+};
+
+export const Form = ({ does, send, done, empties = false, isFocused = false, children }: FormProps): VNode => {
   const [state, setState] = useState<{ fault: string | null; isBusy: boolean; isDone: boolean }>({
     ...{ fault: null, isBusy: false, isDone: false },
   });
-  const submit = async (form: HTMLFormElement): Promise<void> => {
-    const entered = new FormData(form);
+  const form = useFirstField(isFocused);
+  const submit = async (sent: HTMLFormElement): Promise<void> => {
+    const entered = new FormData(sent);
     setState({ fault: null, isBusy: true, isDone: false });
     try {
       await send((name) => String(entered.get(name) ?? ""));
-      if (empties) form.reset();
+      if (empties) sent.reset();
       setState({ fault: null, isBusy: false, isDone: true });
     } catch (fault) {
       setState({ fault: errorText(fault), isBusy: false, isDone: false });
@@ -71,6 +88,7 @@ export const Form = ({ does, send, done, empties = false, children }: FormProps)
   };
   return (
     <form
+      ref={form}
       class="narrow"
       onSubmit={(event) => {
         event.preventDefault();

@@ -1,59 +1,106 @@
-// Form for invitations: e-mail address, role and account.
+// Dialog that creates an invitation: e-mail address, role and account.
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
+import type { Role } from "../../../src/console/request-context.ts";
 import type { CreatedInvitationView, UsersView } from "../../../src/console/users-dto.ts";
 import { call } from "../../components/api.ts";
-import { Field, Form } from "./form.tsx";
+import { focusFault, LabelledField } from "../../components/field.tsx";
+import { Modal } from "../../components/modal.tsx";
+import { words } from "../../words/words.ts";
+import { DialogForm } from "../dialog-form.tsx";
+import { RoleChoice } from "./role-choice.tsx";
 
 const NEW = "new";
 const NONE = "none";
 
-type Props = { accounts: UsersView["accounts"]; made: (link: CreatedInvitationView & { says: string }) => void };
+type Entered = { email: string; role: Role; account: string; accountName: string };
+type Faults = { email?: string; accountName?: string };
+/** `made`: with the address that the link is for. */
+type Props = {
+  accounts: UsersView["accounts"];
+  close: () => void;
+  made: (link: CreatedInvitationView, email: string) => void;
+};
 
-export const Invite = ({ accounts, made }: Props): VNode => {
-  const [role, setRole] = useState("member");
-  const [account, setAccount] = useState(NEW);
-  // A member needs an account; other roles do not.
-  const chosen = role === "member" && account === NONE ? NEW : account;
+const faultsOf = ({ email, account, accountName }: Entered): Faults => ({
+  ...(email.trim() === "" ? { email: words.users.emailMissing } : {}),
+  ...(account === NEW && accountName.trim() === "" ? { accountName: words.users.accountNameMissing } : {}),
+});
+
+type FieldsProps = { entered: Entered; set: (change: Partial<Entered>) => void; faults: Faults };
+
+const AccountFields = ({ entered, set, faults, accounts }: FieldsProps & Pick<Props, "accounts">): VNode => (
+  <>
+    <LabelledField label={words.users.account}>
+      {(aria) => (
+        <select {...aria} value={entered.account} onChange={({ currentTarget }) => set({ account: currentTarget.value })}>
+          {entered.role !== "member" && <option value={NONE}>{words.users.noneForRole}</option>}
+          <option value={NEW}>{words.users.newAccount}</option>
+          {accounts.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </select>
+      )}
+    </LabelledField>
+    {entered.account === NEW && (
+      <LabelledField label={words.users.accountName} isRequired hint={words.users.accountNameHint} fault={faults.accountName}>
+        {(aria) => (
+          <input
+            {...{ ...aria, value: entered.accountName, maxLength: 100, autocomplete: "off" }}
+            onInput={({ currentTarget }) => set({ accountName: currentTarget.value })}
+          />
+        )}
+      </LabelledField>
+    )}
+  </>
+);
+
+const EmailField = ({ entered, set, faults }: FieldsProps): VNode => (
+  <LabelledField label={words.users.email} isRequired fault={faults.email}>
+    {(aria) => (
+      <input
+        {...{ ...aria, type: "email", value: entered.email, autocomplete: "off", spellcheck: false }}
+        onInput={({ currentTarget }) => set({ email: currentTarget.value })}
+      />
+    )}
+  </LabelledField>
+);
+
+export const InviteDialog = ({ accounts, close, made }: Props): VNode => {
+  const [entered, setEntered] = useState<Entered>({ email: "", role: "member", account: NEW, accountName: "" });
+  const [faults, setFaults] = useState<Faults>({});
+  const place = useRef<HTMLDivElement>(null);
+  const set = (change: Partial<Entered>) => setEntered({ ...entered, ...change });
+  // A member needs an account. Other roles rarely have one.
+  const setRole = (role: Role) =>
+    set({ role, account: role !== "member" ? NONE : entered.account === NONE ? NEW : entered.account });
+  const create = async () => {
+    const { role, account, accountName } = entered;
+    const email = entered.email.trim();
+    const link = await call<CreatedInvitationView>("POST", "/console/api/operator/invitations", {
+      ...{ email, role, accountId: account === NEW || account === NONE ? null : account },
+      accountName: account === NEW ? accountName.trim() : null,
+    });
+    made(link, email);
+  };
+  const send = () => {
+    const found = faultsOf(entered);
+    setFaults(found);
+    if (Object.keys(found).length === 0) return create();
+    focusFault(() => place.current);
+    return undefined;
+  };
   return (
-    <details class="card invite">
-      <summary>Invite a user</summary>
-      <Form
-        does="Create link"
-        empties
-        send={async (entered) => {
-          const email = entered("email");
-          const request = {
-            ...{ email, role, accountId: chosen === NEW || chosen === NONE ? null : chosen },
-            accountName: chosen === NEW ? entered("accountName") : null,
-          };
-          const link = await call<CreatedInvitationView>("POST", "/console/api/operator/invitations", request);
-          made({ ...link, says: `Send this link to ${email}. It allows the user to choose a password and sign in.` });
-        }}
-      >
-        <Field says="E-mail address" name="email" type="email" autoComplete="off" />
-        <div class="field">
-          <label for="invite-role">Role</label>
-          <select id="invite-role" value={role} onChange={(event) => setRole(event.currentTarget.value)}>
-            <option value="member">Member: uses one account</option>
-            <option value="viewer">Viewer: views everything, changes nothing</option>
-            <option value="operator">Operator: views and changes everything</option>
-          </select>
+    <Modal title={words.users.inviteTitle} close={close}>
+      <DialogForm does={words.users.createLink} close={close} send={send}>
+        <div ref={place}>
+          <EmailField {...{ entered, set, faults }} />
+          <RoleChoice role={entered.role} set={setRole} hasAccount />
+          <AccountFields {...{ entered, set, faults, accounts }} />
         </div>
-        <div class="field">
-          <label for="invite-account">Account</label>
-          <select id="invite-account" value={chosen} onChange={(event) => setAccount(event.currentTarget.value)}>
-            <option value={NEW}>New account</option>
-            {role !== "member" && <option value={NONE}>None</option>}
-            {accounts.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </div>
-        {chosen === NEW && <Field says="Name of the new account" name="accountName" autoComplete="off" />}
-      </Form>
-    </details>
+      </DialogForm>
+    </Modal>
   );
 };

@@ -6,62 +6,63 @@ import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import type { LinkView, MeView } from "../../../src/console/users-dto.ts";
 import { call, errorText, me } from "../../components/api.ts";
-import { Fault, Field, Form } from "./form.tsx";
-import { PASSWORD_HINT } from "./sign-in.tsx";
+import { Skeleton } from "../../components/skeleton.tsx";
+import { words } from "../../words/words.ts";
+import { Fault, Form } from "./form.tsx";
+import { EmailField, NameField, NewPasswordField } from "./sign-in.tsx";
+import { SignInCard } from "./sign-in-card.tsx";
 
-const INCOMPLETE = "This link is incomplete. Copy the complete link and open it again.";
-const ROLES = { operator: "an operator", viewer: "a viewer", member: "a member" } as const;
-
-const Intro = ({ link }: { link: LinkView }): VNode => {
-  if (link.kind === "setup")
-    return <p>You become the first operator. An operator can view and change everything and invites the other users.</p>;
-  if (link.kind === "reset") return <p>Choose a new password. All your sessions will be signed out.</p>;
+const Intro = ({ link: { kind, role, accountName } }: { link: LinkView }): VNode => {
+  if (kind === "setup") return <p>{words.links.setupAbout}</p>;
+  if (kind === "reset") return <p>{words.links.resetAbout}</p>;
   return (
-    <p>
-      You are invited as {ROLES[link.role]}
-      {link.accountName === null ? "" : ` of ${link.accountName}`}.
-    </p>
+    <>
+      <p>{accountName === null ? words.links.invited : words.links.invitedTo(accountName)}</p>
+      <p class="muted">{words.links.invitedAs(words.roles[role], words.roles.about[role])}</p>
+    </>
+  );
+};
+
+const submitOf = (kind: LinkView["kind"]): string =>
+  kind === "setup" ? words.links.doSetup : kind === "reset" ? words.links.doReset : words.links.doJoin;
+
+const Accept = ({ link, token }: { link: LinkView; token: string }): VNode => {
+  const [, go] = useLocation();
+  const isReset = link.kind === "reset";
+  const accept = async (entered: (name: string) => string) => {
+    const more = isReset ? {} : { name: entered("name"), email: entered("email") };
+    me.value = await call<MeView>("POST", "/console/api/link/accept", { token, password: entered("password"), ...more });
+    go("/console", { replace: true });
+  };
+  return (
+    <SignInCard>
+      <Intro link={link} />
+      <Form does={submitOf(link.kind)} isFocused send={accept}>
+        {!isReset && <NameField />}
+        <EmailField value={link.email} />
+        <NewPasswordField />
+      </Form>
+    </SignInCard>
   );
 };
 
 export const LinkPage = (): VNode => {
-  const [, go] = useLocation();
   const [token] = useState(() => location.hash.slice(1));
   const [link, setLink] = useState<LinkView | null>(null);
-  const [fault, setFault] = useState<string | null>(/^[\w-]{43}$/.test(token) ? null : INCOMPLETE);
+  const [fault, setFault] = useState<string | null>(/^[\w-]{43}$/.test(token) ? null : words.links.incomplete);
   useEffect(() => {
     if (fault !== null) return;
     call<LinkView>("POST", "/console/api/link", { token }).then(setLink, (thrown: unknown) => setFault(errorText(thrown)));
   }, [token, fault]);
-  if (fault !== null)
-    return (
-      <>
-        <Fault says={fault} />
-        <p>
-          <a href="/console/sign-in">Sign in</a>
-        </p>
-      </>
-    );
-  if (link === null) return <p aria-busy="true">Loading the link…</p>;
-  const isReset = link.kind === "reset";
+  if (fault === null && link !== null) return <Accept link={link} token={token} />;
   return (
-    <>
-      <Intro link={link} />
-      <Form
-        does={link.kind === "setup" ? "Set up" : isReset ? "Set the password" : "Join"}
-        send={async (entered) => {
-          const more = isReset ? {} : { name: entered("name"), email: entered("email") };
-          me.value = await call<MeView>("POST", "/console/api/link/accept", { token, password: entered("password"), ...more });
-          go("/console", { replace: true });
-        }}
-      >
-        {!isReset && <Field says="Name" name="name" autoComplete="name" />}
-        <Field
-          {...{ says: "E-mail address", name: "email", type: "email", autoComplete: "username" }}
-          {...(link.email === null ? {} : { value: link.email, readOnly: true })}
-        />
-        <Field says="Password" name="password" type="password" autoComplete="new-password" hint={PASSWORD_HINT} />
-      </Form>
-    </>
+    <SignInCard>
+      {fault === null ? <Skeleton label={words.links.loading} /> : <Fault says={fault} />}
+      {fault !== null && (
+        <p class="sign-in-links">
+          <a href="/console/sign-in">{words.signIn.back}</a>
+        </p>
+      )}
+    </SignInCard>
   );
 };

@@ -4,77 +4,95 @@ import { useLocation } from "wouter-preact";
 import type { MeView } from "../../../src/console/users-dto.ts";
 import { MIN_PASSWORD_CHARS } from "../../../src/domain/user-mutations.ts";
 import { call, me } from "../../components/api.ts";
+import { words } from "../../words/words.ts";
 import { Field, Form } from "./form.tsx";
+import { ShellCommand, SignInCard } from "./sign-in-card.tsx";
 
-export const PASSWORD_HINT = `At least ${MIN_PASSWORD_CHARS} characters, such as several random words.`;
+export const EmailField = ({ value }: { value?: string | null }): VNode => (
+  <Field
+    {...{ says: words.signIn.email, name: "email", type: "email", autoComplete: "username" }}
+    {...(typeof value === "string" ? { value, readOnly: true } : {})}
+  />
+);
+export const NameField = (): VNode => <Field says={words.signIn.name} name="name" autoComplete="name" />;
+export const NewPasswordField = ({ says = words.signIn.password }: { says?: string }): VNode => (
+  <Field
+    {...{ says, name: "password", type: "password", autoComplete: "new-password" }}
+    hint={words.signIn.passwordHint(MIN_PASSWORD_CHARS)}
+  />
+);
+
+const signIn = async (entered: (name: string) => string): Promise<void> => {
+  // The layout then shows the page that was requested.
+  me.value = await call<MeView>("POST", "/console/api/session", { email: entered("email"), password: entered("password") });
+};
 
 export const SignInPage = (): VNode => {
   const known = me.value;
   return (
-    <>
+    <SignInCard>
       {known?.isSetUp === false && (
-        <p class="notice is-warn">
-          No user exists yet. Open the link that the service printed at its start, or create a new link with{" "}
-          <code>genrouter users setup</code>.
-        </p>
+        <div class="notice is-warn">
+          <p>{words.signIn.noUser}</p>
+          <ShellCommand args="users setup" />
+        </div>
       )}
-      <Form
-        does="Sign in"
-        send={async (entered) => {
-          // The layout then shows the page that was requested.
-          me.value = await call<MeView>("POST", "/console/api/session", {
-            email: entered("email"),
-            password: entered("password"),
-          });
-        }}
-      >
-        <Field says="E-mail address" name="email" type="email" autoComplete="username" />
-        <Field says="Password" name="password" type="password" autoComplete="current-password" />
+      <Form does={words.signIn.signIn} isFocused send={signIn}>
+        <EmailField />
+        <Field says={words.signIn.password} name="password" type="password" autoComplete="current-password" />
       </Form>
-      <p>
-        <a href="/console/forgotten">Forgot your password?</a>
+      <p class="sign-in-links">
+        <a href="/console/forgotten">{words.signIn.forgot}</a>
+        {known?.signUp && (
+          <span>
+            {words.signIn.noAccount} <a href="/console/sign-up">{words.signIn.signUp}</a>
+          </span>
+        )}
       </p>
-      {known?.signUp && (
-        <p>
-          No account? <a href="/console/sign-up">Sign up</a>
-        </p>
-      )}
-    </>
+    </SignInCard>
   );
 };
 
 export const SignUpPage = (): VNode => {
   const [, go] = useLocation();
+  const back = (
+    <p class="sign-in-links">
+      <span>
+        {words.signIn.hasAccount} <a href="/console/sign-in">{words.signIn.signIn}</a>
+      </span>
+    </p>
+  );
   if (me.value?.signUp === false)
     return (
-      <p class="notice">
-        Sign-up is disabled; request an invitation from an operator of the service. <a href="/console/sign-in">Sign in</a>
-      </p>
+      <SignInCard>
+        <p>{words.signIn.closed}</p>
+        {back}
+      </SignInCard>
     );
+  const signUp = async (entered: (name: string) => string) => {
+    const request = { email: entered("email"), name: entered("name"), password: entered("password") };
+    me.value = await call<MeView>("POST", "/console/api/sign-up", request);
+    go("/console", { replace: true });
+  };
   return (
-    <Form
-      does="Sign up"
-      send={async (entered) => {
-        const request = { email: entered("email"), name: entered("name"), password: entered("password") };
-        me.value = await call<MeView>("POST", "/console/api/sign-up", request);
-        go("/console", { replace: true });
-      }}
-    >
-      <Field says="Name" name="name" autoComplete="name" />
-      <Field says="E-mail address" name="email" type="email" autoComplete="username" />
-      <Field says="Password" name="password" type="password" autoComplete="new-password" hint={PASSWORD_HINT} />
-    </Form>
+    <SignInCard>
+      <Form does={words.signIn.signUp} isFocused send={signUp}>
+        <NameField />
+        <EmailField />
+        <NewPasswordField />
+      </Form>
+      {back}
+    </SignInCard>
   );
 };
 
 export const ForgottenPage = (): VNode => (
-  <>
-    <p>
-      Request a link to set a new password from an operator of this service. Operators create the link on the page Users, or with{" "}
-      <code>genrouter users reset</code> and your e-mail address. The link is valid for one day and one use.
+  <SignInCard>
+    <p>{words.signIn.forgotAbout}</p>
+    <p>{words.signIn.forgotOperator}</p>
+    <ShellCommand args="users reset EMAIL" />
+    <p class="sign-in-links">
+      <a href="/console/sign-in">{words.signIn.back}</a>
     </p>
-    <p>
-      <a href="/console/sign-in">Back to sign-in</a>
-    </p>
-  </>
+  </SignInCard>
 );

@@ -1,91 +1,105 @@
-// Dialogs of the webhooks page: create, change, delete and recover an endpoint, and show and rotate a secret.
+// Dialogs of the webhooks page: create, edit, delete and recover an endpoint, and its secret.
 import type { VNode } from "preact";
-import { useId, useState } from "preact/hooks";
-import type { CreatedEndpointDto, DeliveryDto, EndpointDto, RecoveryDto, SecretDto } from "../../../src/console/webhooks-dto.ts";
-import { WEBHOOK_EVENTS } from "../../../src/domain/webhooks.ts";
+import { useRef, useState } from "preact/hooks";
+import type { CreatedEndpointDto, EndpointDto, RecoveryDto } from "../../../src/console/webhooks-dto.ts";
 import { call } from "../../components/api.ts";
-import { timeText } from "../../components/format.ts";
+import { focusFault, LabelledField } from "../../components/field.tsx";
 import { Modal } from "../../components/modal.tsx";
+import { words } from "../../words/words.ts";
 import { queryOf } from "../credits/amounts.ts";
 import { DialogForm } from "../dialog-form.tsx";
-import { TextField } from "../operator/dialog.tsx";
-
-export const WEBHOOKS = "/console/api/webhooks";
-export const DEFAULT_SECRET = "/console/api/webhook-secret";
+import { WEBHOOKS } from "./endpoint-requests.ts";
+import { EventChoice } from "./event-choice.tsx";
+import { type SecretAction, secretOf, WebhookSecret } from "./secret-dialogs.tsx";
 
 export type WebhookAction =
   | { kind: "create" }
   | { kind: "edit"; endpoint: EndpointDto }
   | { kind: "delete"; endpoint: EndpointDto }
   | { kind: "recover"; endpoint: EndpointDto }
-  /** `path`: of the secret, which is shown on request. `known`: it was just created. */
-  | { kind: "secret"; title: string; path: string; rotatePath: string; known: SecretDto | null };
+  | SecretAction;
 
+/** `done`: with a message about what was done. */
 type Props = { account: string | null; close: () => void; done: (said: string, next?: WebhookAction) => void };
+type Form = { url: string; events: string[]; description: string };
+type Faults = { url?: string; events?: string };
 
-export const secretOf = ({ id }: EndpointDto, known: SecretDto | null): WebhookAction => ({
-  ...{ kind: "secret", title: "Secret of the endpoint", known },
-  path: `${WEBHOOKS}/${id}/secret`,
-  rotatePath: `${WEBHOOKS}/${id}/rotate`,
+const MAX_DESCRIPTION_CHARS = 500;
+
+const faultsOf = ({ url, events }: Form): Faults => ({
+  ...(url.trim() === "" ? { url: words.webhooks.urlMissing } : {}),
+  ...(events.length === 0 ? { events: words.webhooks.eventsMissing } : {}),
 });
 
-const EventChoice = ({ events, set }: { events: readonly string[]; set: (events: string[]) => void }): VNode => {
-  const isAll = events.includes("*");
-  const flip = (name: string) => set(events.includes(name) ? events.filter((one) => one !== name) : [...events, name]);
+const EndpointFields = (of: { form: Form; set: (change: Partial<Form>) => void; faults: Faults }): VNode => {
+  const { form, set, faults } = of;
   return (
-    <fieldset class="field">
-      <legend>Events</legend>
-      <label class="choice">
-        <input type="checkbox" checked={isAll} onChange={() => set(isAll ? [...WEBHOOK_EVENTS] : ["*"])} />
-        All events, including future ones
-      </label>
-      {WEBHOOK_EVENTS.map((name) => (
-        <label key={name} class="choice">
-          <input type="checkbox" disabled={isAll} checked={isAll || events.includes(name)} onChange={() => flip(name)} />
-          {name}
-        </label>
-      ))}
-    </fieldset>
+    <>
+      <LabelledField label={words.webhooks.url} isRequired hint={words.webhooks.urlHint} fault={faults.url}>
+        {(aria) => (
+          <input
+            {...{ ...aria, type: "url", value: form.url, autocomplete: "off", spellcheck: false }}
+            onInput={({ currentTarget }) => set({ url: currentTarget.value })}
+          />
+        )}
+      </LabelledField>
+      <EventChoice events={form.events} set={(events) => set({ events })} fault={faults.events} />
+      <LabelledField label={words.webhooks.description}>
+        {(aria) => (
+          <input
+            {...{ ...aria, value: form.description, maxLength: MAX_DESCRIPTION_CHARS, autocomplete: "off" }}
+            onInput={({ currentTarget }) => set({ description: currentTarget.value })}
+          />
+        )}
+      </LabelledField>
+    </>
   );
 };
 
 const Edit = ({ of, account, close, done }: Props & { of: EndpointDto | null }): VNode => {
-  const [url, setUrl] = useState(of?.url ?? "");
-  const [description, setDescription] = useState(of?.description ?? "");
-  const [events, setEvents] = useState<string[]>(of?.events ?? ["*"]);
+  const [form, setForm] = useState<Form>({
+    ...{ url: of?.url ?? "", events: of?.events ?? ["*"], description: of?.description ?? "" },
+  });
+  const [faults, setFaults] = useState<Faults>({});
+  const place = useRef<HTMLDivElement>(null);
   const query = queryOf({ account });
-  const send = async () => {
-    const body = { url: url.trim(), events, description };
+  const save = async () => {
+    const body = { ...form, url: form.url.trim() };
     if (of === null) {
       const { endpoint, ...secret } = await call<CreatedEndpointDto>("POST", `${WEBHOOKS}${query}`, body);
-      done("The endpoint is created.", secretOf(endpoint, secret));
+      done(words.webhooks.created, secretOf(endpoint, secret));
     } else {
       await call<EndpointDto>("PATCH", `${WEBHOOKS}/${of.id}${query}`, body);
-      done("The endpoint is changed.");
+      done(words.webhooks.saved);
     }
   };
+  const send = () => {
+    const found = faultsOf(form);
+    setFaults(found);
+    if (Object.keys(found).length === 0) return save();
+    focusFault(() => place.current);
+    return undefined;
+  };
   return (
-    <Modal title={of === null ? "New endpoint" : "Change the endpoint"} close={close}>
-      <DialogForm does={of === null ? "Create endpoint" : "Save"} close={close} send={send}>
-        <TextField says="URL" value={url} set={setUrl} about="A public https address. Redirects are not followed." />
-        <EventChoice events={events} set={setEvents} />
-        <TextField says="Description" value={description} set={setDescription} maxLength={500} />
+    <Modal title={of === null ? words.webhooks.create : words.webhooks.editTitle} close={close}>
+      <DialogForm does={of === null ? words.webhooks.createDoes : words.save} close={close} send={send}>
+        <div ref={place}>
+          <EndpointFields {...{ form, faults }} set={(change) => setForm({ ...form, ...change })} />
+        </div>
       </DialogForm>
     </Modal>
   );
 };
 
 const Delete = ({ of, account, close, done }: Props & { of: EndpointDto }): VNode => (
-  <Modal title="Delete this endpoint?" close={close}>
+  <Modal title={words.webhooks.deleteTitle} close={close}>
     <DialogForm
-      does="Delete"
+      does={words.webhooks.delete}
       isDanger
       close={close}
-      send={() => call("DELETE", `${WEBHOOKS}/${of.id}${queryOf({ account })}`).then(() => done("The endpoint is deleted."))}
+      send={() => call("DELETE", `${WEBHOOKS}/${of.id}${queryOf({ account })}`).then(() => done(words.webhooks.deleted))}
     >
-      <p>
-        <code>{of.url}</code> receives no further events, and its pending deliveries are dropped. Its secret cannot be restored.
-      </p>
+      <p>{words.webhooks.deleteAbout(of.url)}</p>
     </DialogForm>
   </Modal>
 );
@@ -99,120 +113,37 @@ const localText = (ms: number): string => {
 
 const Recover = ({ of, account, close, done }: Props & { of: EndpointDto }): VNode => {
   const [since, setSince] = useState(localText(of.failingSinceMs ?? Date.now() - DAY_MS));
-  const id = useId();
+  const [fault, setFault] = useState<string>();
+  const place = useRef<HTMLDivElement>(null);
   const send = () => {
     const sinceMs = new Date(since).getTime();
-    if (Number.isNaN(sinceMs)) return Promise.reject(new Error("Choose a day and a time."));
+    setFault(Number.isNaN(sinceMs) ? words.webhooks.sinceMissing : undefined);
+    if (Number.isNaN(sinceMs)) {
+      focusFault(() => place.current);
+      return undefined;
+    }
     return call<RecoveryDto>("POST", `${WEBHOOKS}/${of.id}/recover${queryOf({ account })}`, { sinceMs }).then(
       ({ deliveries, next }) => {
-        const sent = deliveries === 1 ? "1 delivery is sent again." : `${deliveries} deliveries are sent again.`;
-        done(next === null ? sent : `${sent} More are left; send failed deliveries again to continue.`);
+        const sent = words.webhooks.resent(deliveries);
+        done(next === null ? sent : `${sent}. ${words.webhooks.moreLeft}`);
       },
     );
   };
   return (
-    <Modal title="Send failed deliveries again" close={close}>
-      <DialogForm does="Send again" close={close} send={send}>
-        <p>
-          All deliveries to <code>{of.url}</code> since this time that did not succeed are due again.
-        </p>
-        <div class="field">
-          <label for={id}>Since</label>
-          <input id={id} type="datetime-local" value={since} onInput={({ currentTarget }) => setSince(currentTarget.value)} />
+    <Modal title={words.webhooks.recoverTitle} close={close}>
+      <DialogForm does={words.webhooks.resend} close={close} send={send}>
+        <p>{words.webhooks.recoverAbout(of.url)}</p>
+        <div ref={place}>
+          <LabelledField label={words.webhooks.since} isRequired fault={fault}>
+            {(aria) => (
+              <input
+                {...{ ...aria, type: "datetime-local", value: since }}
+                onInput={({ currentTarget }) => setSince(currentTarget.value)}
+              />
+            )}
+          </LabelledField>
         </div>
       </DialogForm>
-    </Modal>
-  );
-};
-
-const HOUR_S = 3600;
-const OVERLAPS: readonly (readonly [seconds: number, says: string])[] = [
-  [0, "Immediately"],
-  [HOUR_S, "After an hour"],
-  [24 * HOUR_S, "After a day"],
-];
-
-const Shown = ({ secret, previousUntilMs }: SecretDto): VNode => {
-  const [said, say] = useState("");
-  const copy = () =>
-    navigator.clipboard.writeText(secret).then(
-      () => say("Copied."),
-      () => say("The secret could not be copied. Select and copy it manually."),
-    );
-  return (
-    <>
-      <div class="key-made">
-        <textarea readOnly rows={2} value={secret} aria-label="Secret" onFocus={({ currentTarget }) => currentTarget.select()} />
-        <button type="button" class="button is-main" onClick={() => void copy()}>
-          Copy
-        </button>
-      </div>
-      <p role="status">{said}</p>
-      {previousUntilMs !== null && (
-        <p>Deliveries carry signatures of the previous secret, too, until {timeText(previousUntilMs)}.</p>
-      )}
-    </>
-  );
-};
-
-type SecretProps = Pick<Props, "account" | "close"> & { of: Extract<WebhookAction, { kind: "secret" }> };
-
-const Secret = ({ of, account, close }: SecretProps): VNode => {
-  const [secret, setSecret] = useState(of.known);
-  const [overlap, setOverlap] = useState(24 * HOUR_S);
-  const [isRotating, rotate] = useState(false);
-  const id = useId();
-  const query = queryOf({ account });
-  const reveal = () => call<SecretDto>("POST", `${of.path}${query}`).then(setSecret);
-  const change = () =>
-    call<SecretDto>("POST", `${of.rotatePath}${query}`, { overlap_s: overlap }).then((next) => {
-      setSecret(next);
-      rotate(false);
-    });
-  const about = (
-    <p>
-      The receiver verifies the signature of every delivery with this secret, with any library for Standard Webhooks. Anyone who
-      has it can forge deliveries.
-    </p>
-  );
-  if (isRotating)
-    return (
-      <Modal title="Rotate the secret" close={close}>
-        <DialogForm does="Rotate" leaves="Back" isDanger close={() => rotate(false)} send={change}>
-          <p>A new secret is created. Until the previous one ends, deliveries carry the signatures of both.</p>
-          <div class="field">
-            <label for={id}>The previous secret ends</label>
-            <select id={id} value={overlap} onChange={({ currentTarget }) => setOverlap(Number(currentTarget.value))}>
-              {OVERLAPS.map(([seconds, says]) => (
-                <option key={seconds} value={seconds}>
-                  {says}
-                </option>
-              ))}
-            </select>
-          </div>
-        </DialogForm>
-      </Modal>
-    );
-  if (secret === null)
-    return (
-      <Modal title={of.title} close={close}>
-        <DialogForm does="Reveal" close={close} send={reveal}>
-          {about}
-        </DialogForm>
-      </Modal>
-    );
-  return (
-    <Modal title={of.title} close={close}>
-      {about}
-      <Shown {...secret} />
-      <div class="dialog-buttons">
-        <button type="button" class="button" onClick={() => rotate(true)}>
-          Rotate…
-        </button>
-        <button type="button" class="button" onClick={close}>
-          Close
-        </button>
-      </div>
     </Modal>
   );
 };
@@ -228,13 +159,6 @@ export const WebhookDialog = ({ action, ...props }: Props & { action: WebhookAct
     case "recover":
       return <Recover {...props} of={action.endpoint} />;
     case "secret":
-      return <Secret {...props} of={action} />;
+      return <WebhookSecret of={action} account={props.account} close={props.close} />;
   }
 };
-
-/** Sends a test event. */
-export const sendTest = ({ id }: EndpointDto, account: string | null): Promise<DeliveryDto> =>
-  call<DeliveryDto>("POST", `${WEBHOOKS}/${id}/test${queryOf({ account })}`);
-
-export const setEnabled = ({ id }: EndpointDto, enabled: boolean, account: string | null): Promise<EndpointDto> =>
-  call<EndpointDto>("PATCH", `${WEBHOOKS}/${id}${queryOf({ account })}`, { enabled });

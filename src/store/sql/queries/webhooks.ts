@@ -1,6 +1,6 @@
 // Queries of webhook endpoints, secrets and deliveries.
 import type { PendingDelivery, WebhookTry } from "../../../domain/webhooks.ts";
-import type { DefaultSecret, DeliveryRow, EndpointRow, WebhookReads } from "../../webhook-reads.ts";
+import type { DefaultSecret, DeliveryRow, EndpointOutcome, EndpointRow, WebhookReads } from "../../webhook-reads.ts";
 import type { Dialect } from "../dialect.ts";
 import type { Query } from "../sql-program.ts";
 
@@ -26,6 +26,15 @@ const DELIVERY = `SELECT d.seq, d.token, e.id AS "endpointId", coalesce(e.url, w
 const DELIVERIES = `${DELIVERY} AND d.seq < ?2 ORDER BY d.seq DESC LIMIT ?3`;
 const DELIVERY_BY_SEQ = `${DELIVERY} AND d.seq = ?2`;
 
+const OUTCOMES = `SELECT e.id AS "endpointId", d.state
+  FROM (SELECT seq, endpoint_seq, state FROM webhook_delivery WHERE account_seq = ?1 ORDER BY seq DESC LIMIT ?2) d
+  JOIN webhook_endpoint e ON e.seq = d.endpoint_seq WHERE e.deleted_at_ms IS NULL ORDER BY d.seq DESC`;
+/** The columns of a `PendingDelivery`. */
+const EVENT = `SELECT d.seq, d.account_seq AS "accountSeq", d.endpoint_seq AS "endpointSeq", w.url, d.type,
+    d.generation_seq AS "generationSeq", d.data, d.sequence, d.created_at_ms AS "createdAtMs", d.tries, d.retry_no AS "retryNo"`;
+const EVENT_BY_SEQ = `${EVENT}, coalesce(d.due_at_ms, d.created_at_ms) AS "dueAtMs"
+  FROM webhook_delivery d ${NAMED_URL} WHERE d.account_seq = ?1 AND d.seq = ?2`;
+
 type TryRow = WebhookTry & { seq: number };
 type StoredEndpoint = Omit<EndpointRow, "enabled"> & { enabled: number };
 const toEndpoint = (row: StoredEndpoint): EndpointRow => ({ ...row, enabled: row.enabled === 1 });
@@ -40,9 +49,7 @@ export const webhookReads = (query: Query, { items, json }: Dialect, owned: stri
     SELECT lane.n AS lane, coalesce(e.account_seq, -lane.n) AS "accountSeq" FROM lane
     LEFT JOIN webhook_endpoint e ON e.seq = lane.n WHERE lane.n IS NOT NULL AND (lane.n < 0 OR e.is_enabled = 1)
     ORDER BY lane.n`;
-  const next = `SELECT d.seq, d.account_seq AS "accountSeq", d.endpoint_seq AS "endpointSeq", w.url, d.type,
-      d.generation_seq AS "generationSeq", d.data, d.sequence, d.created_at_ms AS "createdAtMs", d.tries, d.retry_no AS "retryNo",
-      d.due_at_ms AS "dueAtMs"
+  const next = `${EVENT}, d.due_at_ms AS "dueAtMs"
     FROM webhook_delivery d ${NAMED_URL} WHERE d.state = 'pending' AND ${owned} AND ${LANE} = ?1 ORDER BY d.due_at_ms, d.seq LIMIT ?2`;
   const tries = `SELECT delivery_seq AS seq, at_ms AS "atMs", status, answer, error, duration_ms AS "durationMs" FROM webhook_try
     WHERE delivery_seq IN (SELECT CAST(j.value AS bigint) FROM ${items(json("CAST(?1 AS text)"), "j")}) ORDER BY delivery_seq, try_no`;
@@ -63,5 +70,7 @@ export const webhookReads = (query: Query, { items, json }: Dialect, owned: stri
     webhookDeliveries: async (accountSeq, beforeSeq, limit) =>
       withTries(await query(DELIVERIES, accountSeq, beforeSeq ?? Number.MAX_SAFE_INTEGER, limit)),
     webhookDelivery: async (accountSeq, seq) => (await withTries(await query(DELIVERY_BY_SEQ, accountSeq, seq)))[0],
+    webhookEvent: async (accountSeq, seq) => (await query<PendingDelivery>(EVENT_BY_SEQ, accountSeq, seq))[0],
+    webhookOutcomes: async (accountSeq, limit) => [...(await query<EndpointOutcome>(OUTCOMES, accountSeq, limit))],
   };
 };
