@@ -18,8 +18,7 @@ const MARGIN = 10;
 const START_LENGTH = 26;
 
 const LABEL_SPACE = 16;
-const longestLabel = (level: Level): number =>
-  Math.max(0, ...level.bundles.map((bundle) => labelWidth(labelOf(level, bundle))));
+const longestLabel = (level: Level): number => Math.max(0, ...level.bundles.map((bundle) => labelWidth(labelOf(level, bundle))));
 
 const optionsOf = (level: Level, direction: Direction): Record<string, string> => ({
   "elk.algorithm": "layered",
@@ -29,9 +28,9 @@ const optionsOf = (level: Level, direction: Direction): Record<string, string> =
   "elk.layered.spacing.nodeNodeBetweenLayers": String(direction === "RIGHT" ? longestLabel(level) + LABEL_SPACE : 40),
   "elk.layered.spacing.edgeNodeBetweenLayers": "10",
   "elk.layered.spacing.edgeEdgeBetweenLayers": "6",
-  "elk.spacing.nodeNode": "18",
-  "elk.spacing.edgeNode": String(direction === "DOWN" ? longestLabel(level) / 2 + 4 : 13),
-  "elk.spacing.edgeEdge": "11",
+  "elk.spacing.nodeNode": "14",
+  "elk.spacing.edgeNode": String(direction === "DOWN" ? longestLabel(level) / 2 + 4 : 9),
+  "elk.spacing.edgeEdge": "8",
   "elk.separateConnectedComponents": "false",
   "elk.layered.thoroughness": "100",
   "elk.randomSeed": "7",
@@ -41,11 +40,14 @@ const optionsOf = (level: Level, direction: Direction): Record<string, string> =
 const constraintOf = ({ kind }: ChartState): Record<string, string> =>
   kind === "final" ? { "elk.layered.layering.layerConstraint": "LAST" } : {};
 
-/** Bundles lead to later states, in order of declaration; then most lines point in the direction of the drawing. */
-const edgeOf = (level: Level, { id, from, to }: Bundle): ElkExtendedEdge => {
+/** ELK draws every line to the later state in order of declaration, so that most arrows point in the direction of the drawing. */
+const isForward = (level: Level, { from, to }: Bundle): boolean => {
   const place = (state: string) => level.states.findIndex((each) => each.id === state);
-  const isForward = place(to) > place(from);
-  return { id, sources: [isForward ? from : to], targets: [isForward ? to : from] };
+  return place(to) > place(from);
+};
+const edgeOf = (level: Level, bundle: Bundle): ElkExtendedEdge => {
+  const { id, from, to } = bundle;
+  return isForward(level, bundle) ? { id, sources: [from], targets: [to] } : { id, sources: [to], targets: [from] };
 };
 
 const round = (value: number) => Math.round(value * 10) / 10;
@@ -83,8 +85,7 @@ const isNear = ([px, py]: Point, [x, y, width, height]: Box) => px > x && px < x
 /** The place of a label on its line that covers no box, no other label, and as few other lines as possible. */
 const labelAt = (label: string, points: readonly Point[], others: readonly Point[][], taken: readonly Box[]): Point => {
   const width = labelWidth(label);
-  const crossings = (box: Box) =>
-    others.filter((other) => SHARES.some((share) => isNear(pointAt(other, share), box))).length;
+  const crossings = (box: Box) => others.filter((other) => SHARES.some((share) => isNear(pointAt(other, share), box))).length;
   const places = SHARES.map((share) => pointAt(points, share)).flatMap((place) => {
     const box = boxAround(place, width, LABEL_HEIGHT);
     return taken.some((each) => overlaps(each, box, 3)) ? [] : [{ place, covered: crossings(box) }];
@@ -96,7 +97,13 @@ const labelAt = (label: string, points: readonly Point[], others: readonly Point
 
 const linesOf = (level: Level, edges: readonly ElkExtendedEdge[], boxes: readonly Box[]): LevelLayout["lines"] => {
   const taken = [...boxes];
-  const lines = new Map(edges.map((edge) => [edge.id, pointsOf(edge)]));
+  const lines = new Map(
+    level.bundles.map((bundle) => {
+      const edge = edges.find(({ id }) => id === bundle.id);
+      if (!edge) throw new Error(`no line was found for ${bundle.id}`);
+      return [bundle.id, isForward(level, bundle) ? pointsOf(edge) : pointsOf(edge).reverse()];
+    }),
+  );
   // A short line has the fewest places for its label.
   const byLength = [...level.bundles].sort((a, b) => (lines.get(a.id)?.length ?? 0) - (lines.get(b.id)?.length ?? 0));
   const labels = new Map<string, Point>();

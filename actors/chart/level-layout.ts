@@ -58,10 +58,13 @@ export const chipsOf = (chart: Chart, { id }: ChartState): { state: ChartState; 
   }));
 };
 
+/** Characters for names that the pages replace by words of the reader's language. */
+const TRANSLATED: Readonly<Record<string, number>> = { "route-health": 10 };
+
 /** The size that a box needs for its name and its children. */
 export const boxSize = (chart: Chart, state: ChartState): { width: number; height: number } => {
   const chips = chipsOf(chart, state).map(({ box }) => box);
-  const name = Math.ceil(state.key.length * NAME_CHAR) + 2 * PADDING;
+  const name = Math.ceil((TRANSLATED[chart.machine] ?? state.key.length) * NAME_CHAR) + 2 * PADDING;
   return {
     width: Math.max(name, ...chips.map(([x, , width]) => x + width + PADDING)),
     height: Math.max(NAME_ROW + 4, ...chips.map(([, y, , height]) => y + height + PADDING)),

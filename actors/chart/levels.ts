@@ -20,8 +20,7 @@ export type Level = {
 export const isWithin = (state: string, ancestor: string): boolean =>
   ancestor === "" || state === ancestor || state.startsWith(`${ancestor}.`);
 
-export const childrenOf = (chart: Chart, parent: string): ChartState[] =>
-  chart.states.filter((state) => state.parent === parent);
+export const childrenOf = (chart: Chart, parent: string): ChartState[] => chart.states.filter((state) => state.parent === parent);
 
 /** Every level of a chart, outermost first. */
 export const levelsOf = (chart: Chart): string[] => [
@@ -78,7 +77,12 @@ export const levelOf = (chart: Chart, parent: string): Level => {
   return { parent, states, bundles: [...bundles.values()], entries: [...entries.values()], exits: [...exits.values()] };
 };
 
-/** The innermost level that shows a state and every state of a path, as a box, inside a box, or as an entry or exit. */
+/** Whether a level shows a state: as a box, inside a box, or as the other end of an entry or exit. */
 export const isShownIn = (level: Level, state: string): boolean =>
   level.states.some(({ id }) => isWithin(state, id)) ||
   [...level.entries, ...level.exits].some(({ outside }) => isWithin(state, outside));
+
+/** The outermost level that shows more of a path than the top states: the inside of the first compound top state on it. */
+export const levelOfPath = (chart: Chart, states: readonly string[]): string =>
+  chart.states.find(({ id, parent, kind }) => parent === "" && kind === "compound" && states.some((state) => isWithin(state, id)))
+    ?.id ?? "";
