@@ -4,7 +4,7 @@ import { gunzipSync } from "node:zlib";
 import { API_ERRORS } from "../../src/domain/api-errors.ts";
 import { GENERATION_ERROR_CODES } from "../../src/domain/types.ts";
 import origin from "../../src/http/pages/assets/scalar.json";
-import { GUIDES } from "../../src/http/pages/guides.ts";
+import { GUIDES } from "../../src/http/pages/guide-texts.ts";
 import { openHarness } from "./harness.ts";
 
 const PAGES = ["/docs", "/docs/errors", ...Object.keys(GUIDES).map((name) => `/docs/guides/${name}`)];

@@ -3,7 +3,8 @@
 // Scalar provides samples, search and request execution, which smaller viewers do not have. It is a large script, so the page
 // contains the reference as plain HTML until the script has loaded.
 import { assetPath } from "./assets.ts";
-import { answerPage, htmlDocument } from "./page.ts";
+import { type DocsSite, docsPage } from "./docs-page.ts";
+import { answerPage } from "./page.ts";
 import { staticReference } from "./static-reference.ts";
 
 /** Sources that Scalar needs in addition to those of every page. */
@@ -20,13 +21,26 @@ const SOURCES = {
 const SCRIPTS = (["before.js", "scalar.js", "reference.js"] as const)
   .map((name) => `<script defer src="${assetPath(name)}"></script>`)
   .join("\n");
-const PAGE = htmlDocument(
-  "genrouter API reference",
-  `<link rel="stylesheet" href="${assetPath("reference.css")}">`,
-  `<div id="reference"></div>
+/** Rendered once for each way in which a service is set up, because the reference is long. */
+const rendered = new Map<boolean, string>();
+const pageOf = (site: DocsSite): string => {
+  const known = rendered.get(site.hasConsole);
+  if (known !== undefined) return known;
+  const made = docsPage(
+    {
+      title: "API reference – genrouter",
+      path: "/docs",
+      head: `<link rel="stylesheet" href="${assetPath("reference.css")}">`,
+      skip: { text: "Skip to the reference", to: "reference" },
+      body: `<div id="reference"></div>
 ${staticReference()}
 ${SCRIPTS}`,
-);
+    },
+    site,
+  );
+  rendered.set(site.hasConsole, made);
+  return made;
+};
 
-export const referencePage = (requestId: string, isBehindTls: boolean): Response =>
-  answerPage(PAGE, requestId, isBehindTls, SOURCES);
+export const referencePage = (requestId: string, site: DocsSite): Response =>
+  answerPage(pageOf(site), requestId, site.isBehindTls, SOURCES);
