@@ -18,7 +18,7 @@ afterAll(async () => {
   if (typeof opened !== "string") await opened.close();
 });
 /** The page of a separate service. */
-const openPlay = async (look = {}) => inspect(browser, await openScene(), "/inspector/play", "Send an event", look);
+const openPlay = async (look = {}) => inspect(browser, await openScene(), "/inspector/play", "Send event", look);
 
 const offer = (page: Page, label: string) => page.locator(".play-offers button", { hasText: label });
 /** Labels of the events that can be sent. */

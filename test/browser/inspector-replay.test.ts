@@ -212,7 +212,7 @@ here("the Replay page", () => {
     async (look) => {
       const { page, sound, close } = await openReplay({ ...look, bypassCSP: true });
       await steps(page).nth(6).click();
-      await page.getByLabel("show unchanged members").check();
+      await page.getByLabel("Show unchanged").check();
       await page.locator("summary", { hasText: "States and transitions as a list" }).click();
       await sound();
       await close();

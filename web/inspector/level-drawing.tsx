@@ -99,10 +99,13 @@ const Chip = ({ state, box, isActive }: { state: ChartState; box: Box; isActive:
   );
 };
 
-const nameOf = (chart: Chart, { id, kind }: ChartState, isActive: boolean): string => {
+const shownKey = ({ machine }: Chart, { key }: ChartState): string => (machine === "route-health" ? routeStateName(key) : key);
+
+const nameOf = (chart: Chart, state: ChartState, isActive: boolean): string => {
+  const { id, kind } = state;
   const { chart: text } = words.inspector;
   const inside = kind === "compound" ? `, ${text.inside(childrenOf(chart, id).length)}` : "";
-  return `${id}${inside}${isActive ? `, ${text.current}` : ""}`;
+  return `${shownKey(chart, state)}${inside}${isActive ? `, ${text.current}` : ""}`;
 };
 
 const StateBox = ({ state, of }: { state: ChartState; of: Props }): VNode => {
@@ -132,17 +135,27 @@ const StateBox = ({ state, of }: { state: ChartState; of: Props }): VNode => {
         <rect class="chart-box-inner" x={x + 3} y={y + 3} width={width - 6} height={height - 6} rx="6" />
       )}
       <text class="chart-name" x={x + 10} y={y + 23}>
-        {chart.machine === "route-health" ? routeStateName(state.key) : state.key}
+        {shownKey(chart, state)}
       </text>
+    </g>
+  );
+};
+
+/** The children inside a box. A press on one of them opens the box. */
+const Chips = ({ state, of }: { state: ChartState; of: Props }): VNode => {
+  const { chart, layout, marks } = of;
+  const [x, y] = layout.boxes[state.id] ?? [0, 0];
+  return (
+    <>
       {chipsOf(chart, state).map(({ state: inner, box: [left, top, wide, high] }) => (
         <Chip
           key={inner.id}
           state={inner}
           box={[x + left, y + top, wide, high]}
-          isActive={active.some((each) => isWithin(each, inner.id))}
+          isActive={marks.active?.some((each) => isWithin(each, inner.id)) ?? false}
         />
       ))}
-    </g>
+    </>
   );
 };
 
@@ -183,7 +196,10 @@ export const LevelDrawing = (props: Props): VNode => {
         <BundleLine key={bundle.id} bundle={bundle} of={props} />
       ))}
       {level.states.map((state) => (
-        <StateBox key={state.id} state={state} of={props} />
+        <g key={state.id}>
+          <StateBox state={state} of={props} />
+          <Chips state={state} of={props} />
+        </g>
       ))}
     </svg>
   );
