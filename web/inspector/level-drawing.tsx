@@ -108,6 +108,10 @@ const nameOf = (chart: Chart, state: ChartState, isActive: boolean): string => {
   return `${shownKey(chart, state)}${inside}${isActive ? `, ${text.current}` : ""}`;
 };
 
+/** The transitions that stay inside a box, which have no line in the level. */
+const insideOf = (chart: Chart, state: string): ChartTransition[] =>
+  chart.transitions.filter(({ source, target }) => isWithin(source, state) && (target === null || isWithin(target, state)));
+
 const StateBox = ({ state, of }: { state: ChartState; of: Props }): VNode => {
   const { chart, layout, marks, selected, select } = of;
   const { active = [] } = marks;
@@ -122,7 +126,11 @@ const StateBox = ({ state, of }: { state: ChartState; of: Props }): VNode => {
   return (
     // biome-ignore lint/a11y/useSemanticElements: SVG has no button element
     <g
-      class={classes("chart-state", `is-${state.kind}`, isActive && "is-active", isSelected && "is-selected")}
+      class={classes(
+        ...["chart-state", `is-${state.kind}`, lookOf(insideOf(chart, state.id), marks)],
+        isActive && "is-active",
+        isSelected && "is-selected",
+      )}
       data-state={state.id}
       role="button"
       tabindex={0}

@@ -107,17 +107,19 @@ const useFollowing = (events: readonly SeenEvent[]) => {
 type Props = {
   events: readonly SeenEvent[];
   leftOut: number;
+  /** True if the events are those of one actor, whose context is then shown first. */
+  isFollowing: boolean;
   chosen: ChosenActor | null;
   prompts: boolean;
   choose: (id: string) => void;
   clear: () => void;
 };
 /** Not a live region, because it would announce permanently. The user can pause it to read it. */
-export const EventLog = ({ events, leftOut, chosen, prompts, choose, clear }: Props): VNode => {
+export const EventLog = ({ events, leftOut, isFollowing, chosen, prompts, choose, clear }: Props): VNode => {
   const { events: text } = words.inspector;
   const [filter, setFilter] = useState("");
   const [selected, setSelected] = useState<SeenEvent | null>(null);
-  const [tab, setTab] = useState<"payload" | "context">(chosen === null ? "payload" : "context");
+  const [tab, setTab] = useState<"payload" | "context">(isFollowing ? "context" : "payload");
   const { listed, unseen, onScroll, follow } = useFollowing(events);
   const frame = useRef<HTMLElement>(null);
   const shown = listed

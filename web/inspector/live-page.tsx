@@ -99,6 +99,7 @@ export const LiveView = ({ liveUrl, openUrl, requestToken }: LiveProps): VNode =
             key={choice.value ?? ""}
             {...{ leftOut, choose, chosen }}
             events={logged}
+            isFollowing={choice.value !== null}
             prompts={feed.hello.value?.prompts ?? false}
             clear={feed.clear}
           />
