@@ -35,8 +35,8 @@ const preloadsOf = (script: string): string[] =>
 export const INSPECTOR_WORDS: readonly string[] = [
   ...["frame", "userMenu", "connection", "pages", "actions", "routeStates", "inspector", "times"],
 ];
-/** A section of a file of words, as the formatter lays it out: `  name: {` to `  },`, or one line. */
-const SECTION = /^ {2}(\w+): \{(?:[^\n]*\}|\n[\s\S]*?\n {2}\}),\n/gm;
+/** A section of a file of words, as the formatter lays it out: `name: {` to `},`, one line, or the name of an import. */
+const SECTION = /^ {2}(\w+)(?:: (?:\w+|\{(?:[^\n]*\}|\n[\s\S]*?\n {2}\})))?,\n/gm;
 
 /** The words with the sections of one page only: the words of the other page would be half of its own. */
 export const wordsFor = (page: PageName, source: string): string =>

@@ -182,6 +182,44 @@ here("the Replay page", () => {
     60_000,
   );
 
+  test("plays the steps from the beginning to the end, and pauses by button and by the space bar", async () => {
+    const { page, close, journal: events } = await openReplay({ reducedMotion: "reduce" });
+    // Nothing plays before the reader starts it.
+    await page.getByRole("button", { name: "Play", exact: true }).waitFor();
+    await page.getByLabel("Speed in steps per second").selectOption("4");
+    await page.locator("h1").click();
+    await page.keyboard.press("Space");
+    await page.getByRole("button", { name: "Pause", exact: true }).waitFor();
+    await page.getByText(/^Step 2 of/).waitFor();
+    await page.keyboard.press("Space");
+    await page.getByRole("button", { name: "Play", exact: true }).waitFor();
+    const paused = await stepNow(page);
+    expect(paused).toBeLessThan(events.length);
+    // A step by hand ends the playback, too.
+    await page.getByRole("button", { name: "Play", exact: true }).click();
+    await page.keyboard.press("ArrowLeft");
+    await page.getByRole("button", { name: "Play", exact: true }).waitFor();
+    await page.getByRole("button", { name: "Play", exact: true }).click();
+    await page.getByText(`Step ${events.length} of ${events.length}`).waitFor();
+    await page.getByRole("button", { name: "Play", exact: true }).waitFor();
+    await close();
+  }, 60_000);
+
+  test("keeps the chart on screen while the steps scroll", async () => {
+    const { page, close } = await openReplay({ viewport: { width: 1280, height: 800 } });
+    const frame = page.locator(".chart-frame");
+    const onScreen = async () => {
+      const box = await frame.boundingBox();
+      expect(box?.y ?? -1).toBeGreaterThanOrEqual(56);
+      expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(800);
+    };
+    await onScreen();
+    await steps(page).last().scrollIntoViewIfNeeded();
+    expect(await page.evaluate<number>("scrollY")).toBeGreaterThan(200);
+    await onScreen();
+    await close();
+  }, 60_000);
+
   test("saves the shown steps as SVG, Mermaid and JSON", async () => {
     const { page, close, id } = await openReplay();
     await steps(page).nth(3).click();
