@@ -186,11 +186,12 @@ here("the Replay page", () => {
     const { page, close, journal: events } = await openReplay({ reducedMotion: "reduce" });
     // Nothing plays before the reader starts it.
     await page.getByRole("button", { name: "Play", exact: true }).waitFor();
-    await page.getByLabel("Speed in steps per second").selectOption("4");
+    const speed = page.getByLabel("Speed in steps per second");
+    await speed.selectOption("0.5");
     await page.locator("h1").click();
     await page.keyboard.press("Space");
     await page.getByRole("button", { name: "Pause", exact: true }).waitFor();
-    await page.getByText(/^Step 2 of/).waitFor();
+    await page.getByText(/^Step 1 of/).waitFor();
     await page.keyboard.press("Space");
     await page.getByRole("button", { name: "Play", exact: true }).waitFor();
     const paused = await stepNow(page);
@@ -199,6 +200,7 @@ here("the Replay page", () => {
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.keyboard.press("ArrowLeft");
     await page.getByRole("button", { name: "Play", exact: true }).waitFor();
+    await speed.selectOption("4");
     await page.getByRole("button", { name: "Play", exact: true }).click();
     await page.getByText(`Step ${events.length} of ${events.length}`).waitFor();
     await page.getByRole("button", { name: "Play", exact: true }).waitFor();

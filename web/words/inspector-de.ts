@@ -18,9 +18,9 @@ export const inspector: English["inspector"] = {
     troubles: {
       lost: "Die Verbindung ist abgebrochen.",
       notAllowed:
-        "Der Inspektor verlangt die Rolle Betreiber oder Betrachter. Bitten Sie einen Betreiber darum, oder melden Sie sich anders an.",
+        "Der Inspector verlangt die Rolle Betreiber oder Betrachter. Bitten Sie einen Betreiber darum, oder melden Sie sich anders an.",
       switchedOff:
-        "Der Inspektor ist abgeschaltet. Ein Betreiber kann inspector.enabled auf on setzen und den Dienst neu starten.",
+        "Der Inspector ist abgeschaltet. Ein Betreiber kann inspector.enabled auf on setzen und den Dienst neu starten.",
       full: "Zu viele Seiten und Anwendungen sind verbunden. Schließen Sie einige davon.",
       unreachable: "Der Dienst ist nicht erreichbar. Prüfen Sie, ob er läuft.",
       shut: "Der Dienst antwortet, aber die WebSocket-Verbindung scheitert. Ein Proxy dazwischen muss das Upgrade von /inspector/api/live weiterleiten.",
@@ -50,7 +50,7 @@ export const inspector: English["inspector"] = {
     clear: "Leeren",
   },
   live: {
-    open: "Keine Anmeldung nötig: Mit dem Simulator ist der Inspektor für diesen Rechner offen. Andere Rechner müssen sich anmelden.",
+    open: "Keine Anmeldung nötig: Mit dem Simulator ist der Inspector für diesen Rechner offen. Andere Rechner müssen sich anmelden.",
     totals: "Summen",
     queued: "wartend",
     running: "laufend",
@@ -75,7 +75,7 @@ export const inspector: English["inspector"] = {
     label: "Gewählter Aktor",
     allGenerations: "Alle Generierungen",
     about: "Wählen Sie einen Aktor, um ihm zu folgen. Eine Zahl listet die Generierungen in diesem Zustand.",
-    replay: "Wiedergabe",
+    replay: "Replay",
     clear: "Auswahl aufheben",
     state: "Zustand",
     lastFallback: "Letzter Routenwechsel",
