@@ -55,3 +55,13 @@ export const docsPage = ({ title, path, head = "", skip, body }: Content, site: 
     `<link rel="stylesheet" href="${assetPath("docs.css")}">\n${head}`,
     `<a class="skip" href="#${skip.to}">${skip.text}</a>\n${headerOf(path, site)}\n${body}`,
   );
+
+/** Renders a page on its first request, with and without the console. */
+export const renderedOnce = (make: (site: DocsSite) => string): ((site: DocsSite) => string) => {
+  const rendered = new Map<boolean, string>();
+  return (site) => {
+    const html = rendered.get(site.hasConsole) ?? make(site);
+    rendered.set(site.hasConsole, html);
+    return html;
+  };
+};

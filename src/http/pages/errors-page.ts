@@ -1,7 +1,7 @@
 // Renders the error catalogue /docs/errors: cause and remedy of every code, without scripts.
 import { API_ERRORS, type ApiErrorCode } from "../../domain/api-errors.ts";
 import { GENERATION_ERROR_CODES } from "../../domain/types.ts";
-import { type DocsSite, docsPage } from "./docs-page.ts";
+import { type DocsSite, docsPage, renderedOnce } from "./docs-page.ts";
 import { FAILURES, REMEDIES } from "./error-remedies.ts";
 import { answerPage, escaped } from "./page.ts";
 
@@ -59,8 +59,9 @@ ${failures.join("\n")}
 </div>`;
 };
 
-export const errorsPage = (requestId: string, site: DocsSite): Response => {
+const pageOf = renderedOnce((site) => {
   const skip = { text: "Skip to the errors", to: "list" };
-  const page = docsPage({ title: "API errors – genrouter", path: "/docs/errors", skip, body: body() }, site);
-  return answerPage(page, requestId, site.isBehindTls);
-};
+  return docsPage({ title: "API errors – genrouter", path: "/docs/errors", skip, body: body() }, site);
+});
+
+export const errorsPage = (requestId: string, site: DocsSite): Response => answerPage(pageOf(site), requestId, site.isBehindTls);

@@ -1,7 +1,7 @@
 // Renders the guides of docs/guides as HTML pages under /docs/guides.
 import { ApiError } from "../../domain/api-errors.ts";
 import { assetPath } from "./assets.ts";
-import { type DocsSite, docsPage } from "./docs-page.ts";
+import { type DocsSite, docsPage, renderedOnce } from "./docs-page.ts";
 import { GUIDES, titleOf } from "./guide-texts.ts";
 import { answerPage } from "./page.ts";
 
@@ -39,10 +39,14 @@ ${htmlOf(markdown).replace("</h1>", `</h1>\n${READER}`)}
     site,
   );
 
+const pages = new Map(
+  Object.entries(GUIDES).map(([name, markdown]) => [name, renderedOnce((site) => render(name, markdown, site))] as const),
+);
+
 /** @throws ApiError `not_found` */
 export const guidePage = (name: string, requestId: string, site: DocsSite): Response => {
-  const markdown = Object.hasOwn(GUIDES, name) ? GUIDES[name] : undefined;
-  if (markdown === undefined)
+  const page = pages.get(name);
+  if (page === undefined)
     throw new ApiError("not_found", `No such guide; there are ${Object.keys(GUIDES).join(", ")} under /docs/guides.`);
-  return answerPage(render(name, markdown, site), requestId, site.isBehindTls, { "script-src": "'self'" });
+  return answerPage(page(site), requestId, site.isBehindTls, { "script-src": "'self'" });
 };

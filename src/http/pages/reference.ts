@@ -3,7 +3,7 @@
 // Scalar provides samples, search and request execution, which smaller viewers do not have. It is a large script, so the page
 // contains the reference as plain HTML until the script has loaded.
 import { assetPath } from "./assets.ts";
-import { type DocsSite, docsPage } from "./docs-page.ts";
+import { type DocsSite, docsPage, renderedOnce } from "./docs-page.ts";
 import { answerPage } from "./page.ts";
 import { staticReference } from "./static-reference.ts";
 
@@ -21,12 +21,8 @@ const SOURCES = {
 const SCRIPTS = (["before.js", "scalar.js", "reference.js"] as const)
   .map((name) => `<script defer src="${assetPath(name)}"></script>`)
   .join("\n");
-/** Rendered once for each way in which a service is set up, because the reference is long. */
-const rendered = new Map<boolean, string>();
-const pageOf = (site: DocsSite): string => {
-  const known = rendered.get(site.hasConsole);
-  if (known !== undefined) return known;
-  const made = docsPage(
+const pageOf = renderedOnce((site) =>
+  docsPage(
     {
       title: "API reference – genrouter",
       path: "/docs",
@@ -37,10 +33,8 @@ ${staticReference()}
 ${SCRIPTS}`,
     },
     site,
-  );
-  rendered.set(site.hasConsole, made);
-  return made;
-};
+  ),
+);
 
 export const referencePage = (requestId: string, site: DocsSite): Response =>
   answerPage(pageOf(site), requestId, site.isBehindTls, SOURCES);
