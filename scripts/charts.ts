@@ -1,12 +1,16 @@
-// `npm run charts`: computes the layout of every statechart and writes actors/chart/layouts.json.
+// `npm run charts`: computes the layouts of every statechart, as a whole and level by level.
+//
+// It writes actors/chart/layouts.json and actors/chart/level-layouts.json.
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import ELK, { type ElkExtendedEdge, type ElkNode } from "elkjs";
 import { type Arrow, arrowsOf, type Chart, chartOf } from "../actors/chart/chart.ts";
 import { type Box, type Layout, labelSize, placedOf, sizeOf, type Way } from "../actors/chart/layout.ts";
 import { MACHINE_NAMES, MACHINES } from "../actors/chart/machines.ts";
+import { levelLayouts } from "./level-layouts.ts";
 
 const FILE = resolve(import.meta.dir, "../actors/chart/layouts.json");
+const LEVELS_FILE = resolve(import.meta.dir, "../actors/chart/level-layouts.json");
 const DOT = 10;
 const startId = (state: string) => `${state}/start`;
 
@@ -133,12 +137,24 @@ const print = ({ width, height, ...things }: Layout): string =>
     ...Object.entries(things).map(([name, each]) => `    "${name}": {\n${linesOf(each)}\n    }`),
   ].join(",\n");
 
+/** One line per level and direction. */
+const printLevels = (levels: Awaited<ReturnType<typeof levelLayouts>>): string =>
+  Object.entries(levels)
+    .map(([level, byDirection]) => {
+      const lines = Object.entries(byDirection).map(([name, layout]) => `      "${name}": ${JSON.stringify(layout)}`);
+      return `    "${level}": {\n${lines.join(",\n")}\n    }`;
+    })
+    .join(",\n");
+
 const printed: string[] = [];
+const printedLevels: string[] = [];
 for (const name of MACHINE_NAMES) {
   const chart = chartOf(MACHINES[name].machine);
   const layout = await layOut(chart);
   printed.push(`  "${name}": {\n${print(layout)}\n  }`);
+  printedLevels.push(`  "${name}": {\n${printLevels(await levelLayouts(chart))}\n  }`);
   process.stdout.write(`${name}: ${chart.states.length} states, ${layout.width} × ${layout.height}\n`);
 }
 writeFileSync(FILE, `{\n${printed.join(",\n")}\n}\n`);
+writeFileSync(LEVELS_FILE, `{\n${printedLevels.join(",\n")}\n}\n`);
 process.exit(0);

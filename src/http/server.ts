@@ -7,7 +7,7 @@ import { hostFault } from "./client-address.ts";
 import { answerFault } from "./errors.ts";
 import { watchDescriptors } from "./file-descriptors.ts";
 import { openListener } from "./listener.ts";
-import { pagesOf } from "./pages/routes.ts";
+import { pagesOf, unknownPathOf } from "./pages/routes.ts";
 import { createProxies } from "./proxies.ts";
 import { RateLimiter } from "./rate-limit.ts";
 import { addLogContext, logContextOf, waitedMsOf } from "./request-log-context.ts";
@@ -41,10 +41,6 @@ const RUNTIME_BODY_BYTES = 2 ** 34;
 const MAX_IDLE_S = 255;
 
 const NO_PARAMS: PathParams = {};
-const unknownPath: Answer = () => {
-  throw new ApiError("not_found", "No such path; see /openapi.json for those there are.");
-};
-
 const wrongMethod = (route: Route): Answer => {
   const methods = Object.keys(route.answers).flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
   const allow = [...new Set(methods)].join(", ");
@@ -173,7 +169,9 @@ export const createHttpServer = (deps: HttpDeps): Http => {
       for (const method of ["GET", "POST", "PATCH", "DELETE", "ALL"])
         app.route(method, path, ({ request }) => enter(request, NO_PARAMS), { parse: "none" });
     }
-  for (const { path, answer } of pagesOf(settings.server.public_url.startsWith("https:"), deps.pages)) {
+  const isBehindTls = settings.server.public_url.startsWith("https:");
+  const unknownPath = unknownPathOf(isBehindTls, deps.pages);
+  for (const { path, answer } of pagesOf(isBehindTls, deps.pages)) {
     add("GET", path, answer);
     add("ALL", path, path === "/" ? unknownPath : wrongMethod({ path, answers: { GET: answer } }));
   }

@@ -56,13 +56,18 @@ globalThis.inPage = {
       shapes: [...new Set(rows.map((row) => getComputedStyle(row).display))],
     };
   },
-  /** Whether the innermost active state of the chart is fully visible: inside its frame, on the screen, below sticky parts. */
+  /**
+   * Whether the innermost active state of the chart is fully visible: inside its frame, on the screen, below sticky parts. A
+   * state outside of the level is a button beside the frame.
+   */
   activeInSight: () => {
     const frame = document.querySelector(".chart-frame").getBoundingClientRect();
     const boxes = [...document.querySelectorAll(".chart-state.is-active > .chart-box")].map((box) => box.getBoundingClientRect());
     const box = boxes.sort((a, b) => a.width * a.height - b.width * b.height)[0];
-    const covers = [...document.querySelectorAll(".top, .replay-time")].map((cover) => cover.getBoundingClientRect().bottom);
-    const [top, bottom] = [Math.max(frame.top, 0, ...covers), Math.min(frame.bottom, innerHeight)];
+    if (box === undefined) return document.querySelector(".button.chart-state.is-active") !== null;
+    const covers = [...document.querySelectorAll(".top, .replay-time")].map((cover) => cover.getBoundingClientRect());
+    const covered = covers.filter(({ left, right, top }) => left < box.right && right > box.left && top < frame.top);
+    const [top, bottom] = [Math.max(frame.top, 0, ...covered.map((cover) => cover.bottom)), Math.min(frame.bottom, innerHeight)];
     return box.left >= frame.left - 1 && box.right <= frame.right + 1 && box.top >= top - 1 && box.bottom <= bottom + 1;
   },
   /** Waits until it is visible, and throws if that does not happen. */
@@ -81,6 +86,17 @@ globalThis.inPage = {
       frame.scrollTo({ ...corner, behavior: "instant" });
       return !globalThis.inPage.activeInSight();
     });
+  },
+  /** Pixels by which the chart is larger than its frame, and the smallest font size of its text on the screen. */
+  drawing: () => {
+    const frame = document.querySelector(".chart-frame");
+    const svg = frame.querySelector("svg.chart");
+    const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+    const letters = [...svg.querySelectorAll("text")].map((text) => Number.parseFloat(getComputedStyle(text).fontSize) * scale);
+    return {
+      cropped: Math.max(frame.scrollWidth - frame.clientWidth, frame.scrollHeight - frame.clientHeight),
+      letters: Math.min(...letters),
+    };
   },
   /** Records the behaviour of each scrollTo call from now on. */
   keepMoves: () => {

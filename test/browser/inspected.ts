@@ -25,3 +25,8 @@ export const activeState = async (page: Page): Promise<string> => {
     .evaluateAll((all) => all.map((each) => each.getAttribute("data-state") ?? ""));
   return states.sort((a, b) => b.length - a.length)[0] ?? "";
 };
+
+/** Enlarges the chart until it is larger than its frame. */
+export const zoomIn = async (page: Page): Promise<void> => {
+  for (let press = 0; press < 5; press += 1) await page.getByRole("button", { name: "Zoom in" }).press("Enter");
+};

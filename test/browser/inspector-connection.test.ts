@@ -19,7 +19,7 @@ afterAll(async () => {
 const openLive = (harness: Harness, visitor: Awaited<ReturnType<typeof openVisitor>> | null = null, look = {}) =>
   watch(browser, { url: harness.url, visitor, path: "/inspector", look });
 const said = (page: Page, text: string) => page.getByRole("status").getByText(text).waitFor();
-const AGAIN = "This page reconnects automatically";
+const AGAIN = "Retrying at least every 10 s.";
 const LIVE = "Connected. Events appear immediately.";
 /** A harness in which requests from this machine have no special access. */
 const abroad = () => openHarness({ env: { GENROUTER_SERVER__PUBLIC_URL: "https://api.example" } });
@@ -30,7 +30,7 @@ here("the live page without a connection", () => {
     async (width) => {
       const harness = await abroad();
       const { page, sound, close } = await openLive(harness, null, { viewport: { width, height: 800 }, bypassCSP: true });
-      await said(page, "You are not signed in");
+      await said(page, "You are signed out");
       await said(page, AGAIN);
       expect(await page.getByRole("link", { name: "sign in" }).getAttribute("href")).toBe("/console/sign-in");
       await sound();
@@ -47,7 +47,7 @@ here("the live page without a connection", () => {
   test("shows members that the page is for operators and viewers", async () => {
     const harness = await abroad();
     const { page, close } = await openLive(harness, await openVisitor(harness, "member", harness.tenant));
-    await said(page, "requires the role operator or viewer. Request the role from an operator");
+    await said(page, "requires the role operator or viewer. Ask an operator for the role");
     await said(page, AGAIN);
     await close();
     await harness.close();

@@ -4,7 +4,7 @@ import { createWebSocketReceiver } from "@statelyai/inspect";
 import type { Browser, Page } from "playwright-core";
 import { type Harness, openHarness } from "../harness.ts";
 import { openBrowser } from "./chromium.ts";
-import { inspect } from "./inspected.ts";
+import { inspect, zoomIn } from "./inspected.ts";
 import { LOOKS } from "./watched.ts";
 
 const opened = await openBrowser();
@@ -59,8 +59,7 @@ here("the live page", () => {
     const chart = page.locator(".chart-frame");
     await chart.evaluate((frame) => frame.scrollIntoView({ block: "end" }));
     await inPage("broughtIntoSight");
-    // Enlarges the chart until it is larger than its frame.
-    for (let press = 0; press < 3; press += 1) await page.getByRole("button", { name: "Larger" }).press("Enter");
+    await zoomIn(page);
     expect(await inPage<boolean>("panOut")).toBe(true);
     harness.clock.skip(280_000);
     await page.locator(".chart-state.is-active[data-state='succeeded']").waitFor();
@@ -78,7 +77,7 @@ here("the live page", () => {
     await page.getByLabel("Model").selectOption("sim-speech-1");
     await actorOf(page, picture.id).waitFor({ state: "detached" });
     expect(await actorOf(page, speech.id).count()).toBe(1);
-    await page.getByRole("button", { name: "Clear", exact: true }).first().click();
+    await page.getByRole("form", { name: "Filter" }).getByRole("button", { name: "Clear" }).click();
     await page.getByLabel("Find").fill(picture.id);
     await actorOf(page, speech.id).waitFor({ state: "detached" });
     await page.locator("summary", { hasText: "States and transitions as a list" }).click();
@@ -103,7 +102,7 @@ here("the live page", () => {
       await chosen.getByText("running.polling").waitFor();
       await chosen.click();
       await page.locator(".live-memory pre").waitFor();
-      const panes = ["Actors", "Selected actor", "Context", "Events"].map((name) =>
+      const panes = ["Actors", "Selected actor", "Events", "Context"].map((name) =>
         page.getByRole("region", { name, exact: true }),
       );
       const boxes = await Promise.all(panes.map((pane) => pane.boundingBox()));
@@ -112,18 +111,17 @@ here("the live page", () => {
         expect((box?.y ?? 800) + (box?.height ?? 0)).toBeLessThanOrEqual(800);
         expect(Math.min(box?.width ?? 0, box?.height ?? 0)).toBeGreaterThan(100);
       }
-      // Side by side, with the log below the memory.
-      const [list, chart, memory, log] = boxes.map((box) => ({
-        left: box?.x ?? 0,
-        right: (box?.x ?? 0) + (box?.width ?? 0),
-        top: box?.y ?? 0,
+      // The list at the left; at its right the chart above the events, with the context at the right of the lines.
+      const [list, chart, log, context] = boxes.map((box) => ({
+        ...{ left: box?.x ?? 0, right: (box?.x ?? 0) + (box?.width ?? 0) },
+        ...{ top: box?.y ?? 0, bottom: (box?.y ?? 0) + (box?.height ?? 0) },
       }));
-      expect([list?.right ?? 0, chart?.right ?? 0].map((right, at) => right <= ([chart, memory][at]?.left ?? 0))).toEqual([
-        true,
-        true,
-      ]);
-      expect([log?.left, (log?.top ?? 0) > (memory?.top ?? 0)]).toEqual([memory?.left, true]);
-      for (const part of [".live-list ul", ".live-remembered", ".live-lines", ".chart-frame"]) {
+      const lines = await page.getByRole("region", { name: "Event log" }).boundingBox();
+      expect((list?.right ?? 0) <= Math.min(chart?.left ?? 0, log?.left ?? 0)).toBe(true);
+      expect((chart?.bottom ?? 0) <= (log?.top ?? 0)).toBe(true);
+      expect((lines?.x ?? 0) + (lines?.width ?? 0) <= (context?.left ?? 0)).toBe(true);
+      await zoomIn(page);
+      for (const part of [".live-list ul", ".live-remembered", ".chart-frame"]) {
         const [before, after] = await page.locator(part).evaluate((element) => {
           const from = element.scrollTop;
           element.scrollTo({ top: from === 0 ? 1_000 : 0, behavior: "instant" });
@@ -147,12 +145,12 @@ here("the live page", () => {
       .getByRole("list", { name: "Generations in each state" })
       .getByRole("button", { name: /^\d+ in running\.polling$/ });
     await count.waitFor();
-    for (const tool of ["Larger", "Smaller", "Smaller", "Smaller"]) {
+    for (const tool of ["Zoom in", "Zoom out", "Zoom out", "Zoom out"]) {
       await page.getByRole("button", { name: tool }).press("Enter");
       const box = await count.boundingBox();
       expect(Math.min(box?.width ?? 0, box?.height ?? 0)).toBeGreaterThanOrEqual(24);
       const state = await page.locator(".chart-state[data-state='running.polling'] > .chart-box").boundingBox();
-      // In the upper right corner of its state.
+      // In the upper right corner of its state, also while that state is shown inside the box of another.
       expect(Math.abs((box?.x ?? 0) + (box?.width ?? 0) - (state?.x ?? 0) - (state?.width ?? 0))).toBeLessThan(12);
       expect(Math.abs((box?.y ?? 0) - (state?.y ?? 0))).toBeLessThan(12);
     }
@@ -178,7 +176,9 @@ here("the live page", () => {
     const { id } = await harness.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
     await actorOf(page, id).getByText("running.polling").waitFor();
     const filtered = page.getByRole("form", { name: "Filter" }).getByLabel("State");
-    for (let press = 0; press < 5; press += 1) await page.getByRole("button", { name: "Larger" }).press("Enter");
+    // Opens the states inside, and enlarges the chart until it is larger than its frame.
+    await page.locator(".chart-state[data-state='running'] > .chart-box").click();
+    await zoomIn(page);
     const chart = page.locator(".chart-frame");
     const state = page.locator(".chart-state[data-state='running.polling'] > .chart-box");
     await state.evaluate((box) => box.scrollIntoView({ block: "center", inline: "center", behavior: "instant" }));

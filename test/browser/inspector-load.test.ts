@@ -19,7 +19,7 @@ const LEAST_PACKED_BYTES = 100;
 here("the scripts of the inspector", () => {
   test.each([
     ["live", "/inspector", "Connected. Events appear immediately."],
-    ["play", "/inspector/play", "Send an event"],
+    ["play", "/inspector/play", "Send event"],
     ["replay", "/inspector/:id", "All steps"],
   ])("loads less than 55 kB of compressed script for the %s page", async (_, path, text) => {
     const scene = await openScene();

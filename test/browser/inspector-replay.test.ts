@@ -5,7 +5,7 @@ import type { Browser, Page } from "playwright-core";
 import { eventful } from "../generation/eventful.ts";
 import { openScene } from "../generation/fixture.ts";
 import { openBrowser } from "./chromium.ts";
-import { activeState, inspect } from "./inspected.ts";
+import { activeState, inspect, zoomIn } from "./inspected.ts";
 import { LOOKS } from "./watched.ts";
 
 const opened = await openBrowser();
@@ -85,7 +85,8 @@ here("the Replay page", () => {
     for (let version = 0; version <= events.length; version += 1) {
       await steps(page).nth(version).click();
       expect(await activeState(page)).toBe(version === 0 ? "queued" : (events[version - 1]?.stateAfter ?? ""));
-      expect(await page.locator(".chart-arrow.is-last").count()).toBe(version === 0 ? 0 : 1);
+      // A line, the box around the transition, or the way from or to a state outside of the level.
+      expect(await page.locator(".chart-card .is-last:not(.chart-head)").count()).toBe(version === 0 ? 0 : 1);
       expect(await detail(page).getByRole("heading", { level: 2 }).textContent()).toBe(
         `${version}. ${events[version - 1]?.event.type ?? "acceptance"}`,
       );
@@ -143,6 +144,7 @@ here("the Replay page", () => {
       // Before any scrolling, the chart is visible at this width.
       if (width === 1280) await inPage("broughtIntoSight");
       await page.locator(".chart-frame").evaluate((frame, to) => frame.scrollIntoView({ block: to }), block);
+      await zoomIn(page);
       const before = await inPage<number>("scrolled");
       let unavailable = 0;
       for (const key of [...events.map(() => "ArrowLeft"), ...events.map(() => "ArrowRight")]) {
@@ -152,7 +154,8 @@ here("the Replay page", () => {
         await inPage("broughtIntoSight");
         expect(await inPage<number>("scrolled")).toBe(before);
       }
-      expect(unavailable).toBeGreaterThan(events.length);
+      // Of the states inside the level; the others are buttons beside the chart.
+      expect(unavailable).toBeGreaterThan(events.length / 2);
       await close();
     },
     60_000,
@@ -166,6 +169,7 @@ here("the Replay page", () => {
     async (reducedMotion, expected) => {
       const { page, inPage, close, journal: events } = await openReplay({ reducedMotion });
       await page.locator(".chart-frame").evaluate((frame) => frame.scrollIntoView({ block: "end" }));
+      await zoomIn(page);
       await page.keyboard.press("ArrowLeft");
       await inPage("broughtIntoSight");
       expect(await inPage<boolean>("panOut")).toBe(true);
@@ -177,6 +181,46 @@ here("the Replay page", () => {
     },
     60_000,
   );
+
+  test("plays the steps from the beginning to the end, and pauses by button and by the space bar", async () => {
+    const { page, close, journal: events } = await openReplay({ reducedMotion: "reduce" });
+    // Nothing plays before the reader starts it.
+    await page.getByRole("button", { name: "Play", exact: true }).waitFor();
+    const speed = page.getByLabel("Speed in steps per second");
+    await speed.selectOption("0.5");
+    await page.locator("h1").click();
+    await page.keyboard.press("Space");
+    await page.getByRole("button", { name: "Pause", exact: true }).waitFor();
+    await page.getByText(/^Step 1 of/).waitFor();
+    await page.keyboard.press("Space");
+    await page.getByRole("button", { name: "Play", exact: true }).waitFor();
+    const paused = await stepNow(page);
+    expect(paused).toBeLessThan(events.length);
+    // A step by hand ends the playback, too.
+    await page.getByRole("button", { name: "Play", exact: true }).click();
+    await page.keyboard.press("ArrowLeft");
+    await page.getByRole("button", { name: "Play", exact: true }).waitFor();
+    await speed.selectOption("4");
+    await page.getByRole("button", { name: "Play", exact: true }).click();
+    await page.getByText(`Step ${events.length} of ${events.length}`).waitFor();
+    await page.getByRole("button", { name: "Play", exact: true }).waitFor();
+    await close();
+  }, 60_000);
+
+  test("keeps the chart on screen while the steps scroll", async () => {
+    const { page, close } = await openReplay({ viewport: { width: 1280, height: 800 } });
+    const frame = page.locator(".chart-frame");
+    const onScreen = async () => {
+      const box = await frame.boundingBox();
+      expect(box?.y ?? -1).toBeGreaterThanOrEqual(56);
+      expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(800);
+    };
+    await onScreen();
+    await steps(page).last().scrollIntoViewIfNeeded();
+    expect(await page.evaluate<number>("scrollY")).toBeGreaterThan(200);
+    await onScreen();
+    await close();
+  }, 60_000);
 
   test("saves the shown steps as SVG, Mermaid and JSON", async () => {
     const { page, close, id } = await openReplay();
@@ -212,7 +256,7 @@ here("the Replay page", () => {
     async (look) => {
       const { page, sound, close } = await openReplay({ ...look, bypassCSP: true });
       await steps(page).nth(6).click();
-      await page.getByLabel("show unchanged members").check();
+      await page.getByLabel("Show unchanged").check();
       await page.locator("summary", { hasText: "States and transitions as a list" }).click();
       await sound();
       await close();

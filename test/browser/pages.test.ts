@@ -80,7 +80,53 @@ test("prints the address of the documentation at the start", async () => {
   await service.hears(new RegExp(`^ {2}docs {6}${url}/docs$`, "m"));
 });
 
+test("the example of the reference has the amounts that the service quotes and reserves", async () => {
+  type Body = { content: Record<string, { examples: Record<string, { value: Record<string, unknown> }> }> };
+  const { post } = (openApiDocument().paths as Record<string, unknown>)["/v1/generations"] as {
+    post: { requestBody: Body; responses: Record<string, Body> };
+  };
+  const exampleOf = (body: Body | undefined, name: string) => body?.content["application/json"]?.examples[name]?.value ?? {};
+  const order = exampleOf(post.requestBody, "video");
+  const response = await fetch(`${url}/v1/quotes`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify(order),
+  });
+  const { quoted_usd, reserved_usd } = (await response.json()) as { quoted_usd: number; reserved_usd: number };
+  expect(exampleOf(post.responses["202"], "queued")).toMatchObject({ quoted_usd, reserved_usd });
+});
+
 here("the documentation pages", () => {
+  test.each(["/docs", "/docs/errors", "/docs/guides/quick-start"])(
+    "%s is readable within 3 s at 50 kB/s and 400 ms, before its scripts have loaded",
+    async (path) => {
+      const context = await browser.newContext({ bypassCSP: true });
+      const page = await context.newPage();
+      const network = await context.newCDPSession(page);
+      const speed = { latency: 400, downloadThroughput: 50_000, uploadThroughput: 50_000 };
+      await network.send("Network.enable");
+      await network.send("Network.emulateNetworkConditions", { offline: false, ...speed });
+      await page.goto(url + path, { waitUntil: "commit" });
+      const paints = 'performance.getEntriesByName("first-contentful-paint")';
+      await page.waitForFunction(`${paints}.length > 0 && document.querySelector("h1") !== null`);
+      const paintedMs = await page.evaluate<number>(`${paints}[0].startTime`);
+      process.stdout.write(`${path}: first text after ${Math.round(paintedMs)} ms\n`);
+      expect(paintedMs).toBeLessThan(3_000);
+      expect(await page.getByRole("link", { name: "Quick start" }).first().isVisible()).toBe(true);
+      await context.close();
+    },
+    60_000,
+  );
+
+  test("lead back to the console from the header", async () => {
+    for (const path of ["/docs/guides/quick-start", "/docs/errors", "/docs"]) {
+      const { page, close } = await visit(path);
+      await page.getByRole("banner").getByRole("link", { name: "Console" }).click();
+      await page.waitForURL(/\/console/);
+      await close();
+    }
+  }, 60_000);
+
   test("a guide puts the reader's address and key into its programs, and sends them nowhere", async () => {
     const { page, asked, complaints, close } = await visit("/docs/guides/quick-start");
     const program = page.locator("pre").first();

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { GUIDES } from "../../src/http/pages/guides.ts";
+import { GUIDES } from "../../src/http/pages/guide-texts.ts";
 import { type Child, freePort, start } from "../../src/torture/crash/processes.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type TestClock, testClock } from "../clock.ts";

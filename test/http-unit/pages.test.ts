@@ -4,7 +4,7 @@ import { gunzipSync } from "node:zlib";
 import { API_ERRORS } from "../../src/domain/api-errors.ts";
 import { GENERATION_ERROR_CODES } from "../../src/domain/types.ts";
 import origin from "../../src/http/pages/assets/scalar.json";
-import { GUIDES } from "../../src/http/pages/guides.ts";
+import { GUIDES } from "../../src/http/pages/guide-texts.ts";
 import { openHarness } from "./harness.ts";
 
 const PAGES = ["/docs", "/docs/errors", ...Object.keys(GUIDES).map((name) => `/docs/guides/${name}`)];
@@ -148,4 +148,74 @@ test("pages accept GET and HEAD, and return 405 with Allow for other methods", a
     const refused = await harness.call(path, { ...open, method: "POST" });
     expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
   }
+});
+
+test("addresses of the documentation with a slash at the end redirect to their page", async () => {
+  await using harness = await openHarness();
+  const moved = { "/docs/": "/docs", "/docs/errors/": "/docs/errors", "/docs/guides": "/docs/guides/quick-start" };
+  for (const [from, to] of Object.entries({ ...moved, "/docs/guides/": "/docs/guides/quick-start" })) {
+    const response = await harness.call(from, { ...open, redirect: "manual" });
+    expect([from, response.status, response.headers.get("location")]).toEqual([from, 308, to]);
+    expect((await harness.call(to, open)).status).toBe(200);
+  }
+  expect((await harness.call("/docs/", { ...open, method: "POST" })).status).toBe(404);
+});
+
+const HTML = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
+
+test("a browser reads a page for an unknown path, and every other client and every path of the API has the JSON error", async () => {
+  await using harness = await openHarness();
+  for (const path of ["/nowhere", "/docs/guides/none", "/docs/nothing"]) {
+    const page = await harness.call(path, { ...open, headers: HTML });
+    expect([path, page.status, page.headers.get("content-type")]).toEqual([path, 404, "text/html; charset=utf-8"]);
+    expect([page.headers.get("cache-control"), page.headers.get("vary")]).toEqual(["no-store", "Accept"]);
+    const html = await page.text();
+    expect(html).toContain("<h1>Page not found</h1>");
+    expect(html).toContain('href="/docs/guides/quick-start"');
+    const json = await harness.call(path, { ...open, headers: { accept: "*/*" } });
+    expect([path, json.status, json.headers.get("content-type")]).toEqual([path, 404, "application/json"]);
+  }
+  const api = [await harness.call("/v1/nowhere", { ...open, headers: HTML })];
+  api.push(await harness.call("/nowhere", { ...open, method: "POST", headers: HTML }));
+  for (const response of api) {
+    expect([response.status, response.headers.get("content-type")]).toEqual([404, "application/json"]);
+    expect(await response.json()).toMatchObject({ error: { code: "not_found" } });
+  }
+  // A path is never part of the page.
+  const marked = await harness.call("/%3Cscript%3Ealert(1)%3C/script%3E", { ...open, headers: HTML });
+  expect(await marked.text()).not.toContain("alert(1)");
+});
+
+test("every page has the icon of the product, also for clients that request /favicon.ico", async () => {
+  await using harness = await openHarness();
+  for (const path of PAGES) {
+    const html = await (await harness.call(path, open)).text();
+    expect(html).toMatch(/<link rel="icon" type="image\/svg\+xml" href="\/docs\/assets\/favicon-\w+\.svg">/);
+  }
+  const icon = await harness.call("/favicon.ico", open);
+  expect([icon.status, icon.headers.get("content-type")]).toEqual([200, "image/svg+xml"]);
+  expect(await icon.text()).toStartWith("<svg ");
+});
+
+test("every page has the header with the quick start first, and a link to the console only if there is one", async () => {
+  await using harness = await openHarness();
+  for (const path of PAGES) {
+    const html = await (await harness.call(path, open)).text();
+    const header = /<header class="site">[\s\S]*?<\/header>/.exec(html)?.[0] ?? "";
+    const links = [...header.matchAll(/<li><a href="([^"]+)"/g)].map((match) => match[1]);
+    expect(links).toEqual([...Object.keys(GUIDES).map((name) => `/docs/guides/${name}`), "/docs/errors", "/docs"]);
+    expect(links[0]).toBe("/docs/guides/quick-start");
+    expect(header).toContain(`href="${path}" aria-current="page"`);
+    expect(header).not.toContain('href="/console"');
+  }
+});
+
+test("the example of a submission in the reference has an Idempotency-Key", async () => {
+  await using harness = await openHarness();
+  const { paths } = (await (await harness.call("/openapi.json", open)).json()) as {
+    paths: Record<string, Record<string, { "x-codeSamples"?: { source: string }[] }>>;
+  };
+  const [sample] = paths["/v1/generations"]?.post?.["x-codeSamples"] ?? [];
+  expect(sample?.source).toContain("Idempotency-Key: ");
+  expect(JSON.parse(/-d '(.*)'$/.exec(sample?.source ?? "")?.[1] ?? "")).toMatchObject({ model: "vidmodel-2.0-fast" });
 });

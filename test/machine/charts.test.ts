@@ -3,6 +3,17 @@ import { expect, test } from "bun:test";
 import { arrowsOf, type Chart, chartOf } from "../../actors/chart/chart.ts";
 import { drawingOf } from "../../actors/chart/drawing.ts";
 import { type Box, type Layout, labelSize, layoutOf, placedOf, sizeOf } from "../../actors/chart/layout.ts";
+import {
+  boxSize,
+  DIRECTIONS,
+  FONT_SIZE,
+  fittingLayout,
+  LABEL_HEIGHT,
+  labelOf,
+  labelWidth,
+  levelLayoutOf,
+} from "../../actors/chart/level-layout.ts";
+import { isShownIn, isWithin, levelOf, levelOfPath, levelsOf } from "../../actors/chart/levels.ts";
 import { MACHINE_NAMES, MACHINES } from "../../actors/chart/machines.ts";
 import { mermaidOf } from "../../actors/chart/mermaid.ts";
 import { svgOf } from "../../actors/chart/svg.ts";
@@ -121,4 +132,99 @@ test("numbers only the taken transitions in the Mermaid diagram of a replay", ()
     "  closed --> open : faulty (1, 4)",
   ]);
   expect(mermaidOf(chart)).not.toContain("(");
+});
+
+const LEVELS = CHARTS.flatMap(([name, chart]) =>
+  levelsOf(chart).flatMap((parent) => DIRECTIONS.map((direction) => [`${name} ${parent}`, direction, chart, parent] as const)),
+);
+
+test.each(LEVELS)(
+  "level %s %s: has a current layout without overlaps, with each line from box to box",
+  (_, direction, chart, parent) => {
+    const level = levelOf(chart, parent);
+    const layout = levelLayoutOf(chart, level, direction);
+    if (!layout) throw new Error(`no layout for ${parent}; npm run charts creates it`);
+    expect(Object.keys(layout.boxes)).toEqual(level.states.map(({ id }) => id));
+    expect(Object.keys(layout.lines)).toEqual(level.bundles.map(({ id }) => id));
+    const places: [string, Box][] = level.states.map((state) => {
+      const box = layout.boxes[state.id] ?? [0, 0, 0, 0];
+      expect([state.id, ...box.slice(2)]).toEqual([state.id, ...Object.values(boxSize(chart, state))]);
+      return [state.id, box];
+    });
+    for (const bundle of level.bundles) {
+      const { points = [], label } = layout.lines[bundle.id] ?? {};
+      const [first, last] = [points[0], points.at(-1)];
+      const isFrom = first && isOnEdge(first, layout.boxes[bundle.from] ?? [0, 0, 0, 0]);
+      const isTo = last && isOnEdge(last, layout.boxes[bundle.to] ?? [0, 0, 0, 0]);
+      expect([bundle.id, isFrom, isTo, (points.length - 1) % 3]).toEqual([bundle.id, true, true, 0]);
+      const width = labelWidth(labelOf(level, bundle));
+      const [x, y] = label ?? [0, 0];
+      places.push([`label of ${bundle.id}`, [x - width / 2, y - LABEL_HEIGHT / 2, width, LABEL_HEIGHT]]);
+    }
+    for (const [id, box] of places) expect([id, contains([0, 0, layout.width, layout.height], box)]).toEqual([id, true]);
+    const clashes = places.flatMap(([a, boxA], at) =>
+      places.slice(at + 1).flatMap(([b, boxB]) => (overlap(boxA, boxB) ? [`${a} / ${b}`] : [])),
+    );
+    expect(clashes).toEqual([]);
+  },
+);
+
+test.each(CHARTS)(
+  "%s: each transition to another state is in exactly one bundle of a level, or enters or leaves a level",
+  (_, chart) => {
+    const levels = levelsOf(chart).map((parent) => levelOf(chart, parent));
+    for (const { id, target } of chart.transitions) {
+      const drawn = levels.filter(({ bundles }) =>
+        bundles.some(({ forth, back }) => [...forth, ...back].some((each) => each.id === id)),
+      );
+      const passing = levels.filter(({ entries, exits }) =>
+        [...entries, ...exits].some(({ transitions }) => transitions.some((each) => each.id === id)),
+      );
+      expect([id, drawn.length <= 1, target !== null || passing.length === 0]).toEqual([id, true, true]);
+    }
+  },
+);
+
+test("reduces the 53 arrows of a generation to one line for each pair of states, with all transitions in it", () => {
+  const chart = chartOf(MACHINES.generation.machine);
+  const top = levelOf(chart, "");
+  expect(top.bundles.map(({ id, forth, back }) => [id, forth.length + back.length])).toEqual([
+    ["queued > failed", 6],
+    ["queued > running", 2],
+    ["running > succeeded", 3],
+    ["running > failed", 37],
+  ]);
+  expect([top.entries, top.exits]).toEqual([[], []]);
+  const running = levelOf(chart, "running");
+  const pairs = running.bundles.map(({ from, to }) => [from, to].sort().join(" "));
+  expect(new Set(pairs).size).toBe(pairs.length);
+  const slots = running.bundles.find(({ id }) => id === "running.awaitingSlot > running.submitting");
+  expect(slots?.forth.map(({ source }) => source)).toEqual(["running.awaitingSlot"]);
+  expect(
+    slots?.back.every(({ source, target }) => isWithin(source, "running.submitting") && target === "running.awaitingSlot"),
+  ).toBe(true);
+  expect(running.entries.map(({ outside }) => outside)).toEqual(["queued"]);
+  expect(running.exits.map(({ outside }) => outside).sort()).toEqual(["failed", "succeeded"]);
+  const leaving = chart.transitions.filter(({ source, target }) => isWithin(source, "running") && target === "failed");
+  expect(running.exits.find(({ outside }) => outside === "failed")?.transitions).toEqual(leaving);
+});
+
+test("opens the inside of a compound state for a path through it, and shows every state of a generation there", () => {
+  const chart = chartOf(MACHINES.generation.machine);
+  expect(levelOfPath(chart, ["queued"])).toBe("");
+  expect(levelOfPath(chart, ["succeeded", "running.polling"])).toBe("running");
+  const level = levelOf(chart, "running");
+  for (const { id, parent } of chart.states)
+    expect([id, parent === "" && id === "running" ? true : isShownIn(level, id)]).toEqual([id, true]);
+  expect(isShownIn(levelOf(chart, "running.collecting"), "queued")).toBe(false);
+});
+
+test.each([
+  ["a wide frame", 752, 246],
+  ["a high frame", 546, 540],
+])("chooses the layout of the states inside running that keeps letters of 12 pixels in %s", (_, width, height) => {
+  const chart = chartOf(MACHINES.generation.machine);
+  const layout = fittingLayout(chart, levelOf(chart, "running"), width, height);
+  if (!layout) throw new Error("there is no layout");
+  expect(Math.min(width / layout.width, height / layout.height) * FONT_SIZE).toBeGreaterThanOrEqual(12);
 });

@@ -196,8 +196,8 @@ const MAY_IMPORT: Record<string, string[]> = {
   web: [
     "actors/chart/chart.ts",
     "actors/chart/coverage.ts",
-    "actors/chart/drawing.ts",
-    "actors/chart/layout.ts",
+    "actors/chart/level-layout.ts",
+    "actors/chart/levels.ts",
     "actors/chart/machines.ts",
     "actors/chart/mermaid.ts",
     "actors/chart/svg.ts",

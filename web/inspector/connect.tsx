@@ -1,6 +1,8 @@
 // Instructions for showing this service in the Stately Inspector, with a token.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
+import { shortTimeText } from "../components/format.ts";
+import { words } from "../words/words.ts";
 
 /** Creates a token; returns it with its expiry. @throws with a sentence that explains the reason. */
 export type RequestToken = () => Promise<{ token: string; expiresAtMs: number }>;
@@ -22,8 +24,8 @@ const Code = ({ code }: { code: string }): VNode => {
       <pre>
         <code>{code}</code>
       </pre>
-      <button type="button" onClick={() => void copy()}>
-        {isCopied ? "Copied" : "Copy"}
+      <button type="button" class="button is-small" onClick={() => void copy()}>
+        {isCopied ? words.inspector.connect.copied : words.actions.copy}
       </button>
     </>
   );
@@ -32,29 +34,22 @@ const Code = ({ code }: { code: string }): VNode => {
 export const Connect = ({ openUrl, requestToken }: { openUrl: string; requestToken: RequestToken }): VNode => {
   const [token, setToken] = useState<{ token: string; expiresAtMs: number } | null>(null);
   const [fault, setFault] = useState<string | null>(null);
+  const { connect: text } = words.inspector;
   const ask = () => {
     setFault(null);
-    requestToken().then(setToken, (thrown: unknown) =>
-      setFault(thrown instanceof Error ? thrown.message : "The token could not be created."),
-    );
+    requestToken().then(setToken, (thrown: unknown) => setFault(thrown instanceof Error ? thrown.message : text.failed));
   };
   const url = token === null ? openUrl : `${openUrl}?token=${token.token}`;
   return (
     <details class="connect">
-      <summary>Show this service in the Stately Inspector</summary>
+      <summary>{text.title}</summary>
+      <p>{text.about}</p>
       <p>
-        Run this code in your own web page. It opens a window and loads the viewer from stately.ai. This page sends no request.
-      </p>
-      <p>
-        The code authenticates with a token in the address. A token allows new connections for 15 minutes.{" "}
-        <button type="button" onClick={ask}>
-          {token === null ? "Create a token" : "Create another token"}
+        {text.token}{" "}
+        <button type="button" class="button is-small" onClick={ask}>
+          {token === null ? text.create : text.createAnother}
         </button>{" "}
-        <span role="status">
-          {token === null
-            ? ""
-            : `The code below contains the token. It expires at ${new Date(token.expiresAtMs).toLocaleTimeString()}.`}
-        </span>
+        <span role="status">{token === null ? "" : text.created(shortTimeText(token.expiresAtMs, Date.now()))}</span>
       </p>
       {fault === null ? null : <p role="alert">{fault}</p>}
       <Code code={codeOf(url)} />

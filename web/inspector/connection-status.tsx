@@ -1,7 +1,10 @@
 // Status line of the live page: reason of a lost connection and its remedy.
 //
 // The page reconnects automatically.
+import { Pause, Play } from "lucide";
 import type { ComponentChildren, VNode } from "preact";
+import { Icon } from "../components/icon.tsx";
+import { words } from "../words/words.ts";
 
 /** `shut`: the service admits the page, but the connection fails nevertheless. */
 export type Trouble = "lost" | "signedOut" | "notAllowed" | "switchedOff" | "full" | "unreachable" | "shut";
@@ -26,20 +29,11 @@ export const troubleOf = async (socketUrl: string, code: number, wasOpen: boolea
   return BY_STATUS[answer.status] ?? "lost";
 };
 
-const SAID: Readonly<Record<Trouble, ComponentChildren>> = {
-  lost: "The connection was lost.",
-  signedOut: (
-    <>
-      You are not signed in, or the session has expired. <a href="/console/sign-in">Sign in</a> as an operator or a viewer.
-    </>
-  ),
-  notAllowed:
-    "The inspector requires the role operator or viewer. Request the role from an operator, or sign in as another user.",
-  switchedOff: "The inspector is disabled. An operator can set inspector.enabled to on and restart the service.",
-  full: "Too many pages and programs are connected. Close some of them.",
-  unreachable: "The service is unreachable. Check whether it is running.",
-  shut: "The service responds, but the WebSocket connection fails. A proxy in between must forward the upgrade of /inspector/api/live.",
-};
+const SignedOut = (): VNode => (
+  <>
+    {words.inspector.connection.signedOut} <a href="/console/sign-in">{words.inspector.connection.signIn}</a>
+  </>
+);
 
 type Props = {
   connection: Connection;
@@ -51,30 +45,31 @@ type Props = {
 };
 
 export const ConnectionBar = ({ connection, isPaused, pause, tryNow, children }: Props): VNode => {
-  const isTrouble = connection !== "live" && connection !== "connecting";
+  const { connection: text } = words.inspector;
+  const trouble = connection !== "live" && connection !== "connecting" ? connection : null;
+  const isLive = connection === "live" ? text.live : text.connecting;
   return (
     <div class="live-bar">
-      <p role="status" class={`live-connection ${isTrouble ? "is-lost" : `is-${connection}`}`}>
-        {isTrouble ? (
+      <p role="status" class={`live-connection ${trouble ? "is-lost" : `is-${connection}`}`}>
+        {trouble ? (
           <>
-            <strong>Not connected.</strong> {SAID[connection]} This page reconnects automatically, at least every 10 s.
+            <strong>{text.notConnected}</strong> {trouble === "signedOut" ? <SignedOut /> : text.troubles[trouble]} {text.retries}
           </>
         ) : isPaused ? (
-          "Paused. This page does not change."
-        ) : connection === "live" ? (
-          "Connected. Events appear immediately."
+          text.paused
         ) : (
-          "Connecting …"
+          isLive
         )}
       </p>
       {children}
-      {isTrouble ? (
-        <button type="button" onClick={tryNow}>
-          Reconnect now
+      {trouble ? (
+        <button type="button" class="button is-small" onClick={tryNow}>
+          {text.tryNow}
         </button>
       ) : null}
-      <button type="button" aria-pressed={isPaused} onClick={() => pause(!isPaused)}>
-        {isPaused ? "Resume" : "Pause"}
+      <button type="button" class="button is-small" aria-pressed={isPaused} onClick={() => pause(!isPaused)}>
+        <Icon of={isPaused ? Play : Pause} size={16} />
+        {isPaused ? text.resume : text.pause}
       </button>
     </div>
   );

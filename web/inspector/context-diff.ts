@@ -1,12 +1,13 @@
 // Compares two contexts of a statechart as a flat list of members.
 import type { Json } from "../../src/domain/types.ts";
+import { clockText } from "./format.ts";
 
 /** A member by its path (`current.sends`); null where it is absent. */
 export type Difference = { path: string; before: string | null; after: string | null; isChanged: boolean };
 
 const TIME = /AtMs$/;
 const show = (path: string, value: Json): string => {
-  if (TIME.test(path) && typeof value === "number") return new Date(value).toISOString().slice(11, 23);
+  if (TIME.test(path) && typeof value === "number") return clockText(value);
   return typeof value === "string" ? value : JSON.stringify(value);
 };
 

@@ -1,6 +1,7 @@
 // Buttons that save the view as SVG, Mermaid or JSON, created in the page.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
+import { words } from "../words/words.ts";
 
 /** Loads the code of the file formats of a chart. */
 export const chartFiles = () => import("./chart-files.ts");
@@ -32,13 +33,13 @@ export const Exports = (of: { name: string; make: Readonly<Record<Form, () => st
   };
   return (
     <fieldset class="exports">
-      <legend>Save as</legend>
+      <legend>{words.inspector.exports.title}</legend>
       {(Object.keys(TYPES) as Form[]).map((form) => (
-        <button key={form} type="button" onClick={() => void saveAs(form)}>
+        <button key={form} type="button" class="button is-small" onClick={() => void saveAs(form)}>
           {NAMES[form]}
         </button>
       ))}
-      {fault && <span role="alert">The file could not be created. Reload the page and try again.</span>}
+      {fault && <span role="alert">{words.inspector.exports.failed}</span>}
     </fieldset>
   );
 };

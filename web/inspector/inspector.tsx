@@ -5,6 +5,7 @@ import { useEffect } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import type { GenerationHistoryDto } from "../../src/inspector/generation-history-dto.ts";
 import { call, learnMe, me } from "../components/api.ts";
+import { Icon } from "../components/icon.tsx";
 import { Frame, type NavigationEntry } from "../components/layout.tsx";
 import { lazyPage } from "../components/lazy-page.tsx";
 import { loadWords } from "../words/language.ts";
@@ -16,9 +17,16 @@ const placesOf = (replay?: string): NavigationEntry[] => {
     { href: "/inspector", label: words.pages.live, group, icon: Activity },
     { href: "/inspector/play", label: words.pages.play, group, icon: Workflow },
     ...(replay === undefined ? [] : [{ href: replay, label: words.pages.replay, group, icon: History }]),
-    { href: "/console", label: words.frame.console, group: "", icon: ArrowLeft },
   ];
 };
+
+/** The way back, in the header of every page. */
+const ToConsole = (): VNode => (
+  <a class="button is-quiet" href="/console">
+    <Icon of={ArrowLeft} size={16} />
+    {words.frame.console}
+  </a>
+);
 
 const socketUrl = (path: string): string => `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}${path}`;
 const requestToken = async () => {
@@ -47,18 +55,23 @@ const Inspector = (): VNode => {
   const id = /^\/inspector\/(?:generation\/)?(gen_\w{1,80})$/.exec(path)?.[1];
   if (id)
     return (
-      <Frame title={words.pages.replay} places={placesOf(path)} path={path}>
+      <Frame title={words.pages.replay} places={placesOf(path)} path={path} standing={<ToConsole />}>
         <Replay id={id} />
       </Frame>
     );
   if (path === "/inspector/play")
     return (
-      <Frame title={words.pages.play} places={placesOf()} path={path}>
+      <Frame title={words.pages.play} places={placesOf()} path={path} standing={<ToConsole />}>
         <Play />
       </Frame>
     );
   return (
-    <Frame title={path === "/inspector" ? words.pages.live : words.frame.notFound} places={placesOf()} path={path}>
+    <Frame
+      title={path === "/inspector" ? words.pages.live : words.frame.notFound}
+      places={placesOf()}
+      path={path}
+      standing={<ToConsole />}
+    >
       {path === "/inspector" ? <Live /> : <p>{words.frame.notFoundAbout}</p>}
     </Frame>
   );

@@ -17,31 +17,33 @@ import {
   wait,
 } from "../../actors/replay/playground.ts";
 import { usd } from "../components/format.ts";
+import { words } from "../words/words.ts";
 import { Chart } from "./chart.tsx";
+import { effectText } from "./effect-text.ts";
 import { chartFiles, Exports } from "./exports.tsx";
-import { describeEffect, elapsed } from "./format.ts";
+import { elapsed } from "./format.ts";
 import { Guards, Memory } from "./step-detail.tsx";
 
 const MINUTE_MS = 60_000;
-const WAITS: readonly [label: string, ms: number][] = [
-  ["1 min", MINUTE_MS],
-  ["10 min", 10 * MINUTE_MS],
-  ["1 h", 60 * MINUTE_MS],
-];
+const WAITS_MS = [MINUTE_MS, 10 * MINUTE_MS, 60 * MINUTE_MS];
 
 /** Output of a step: a write to the store, or an effect after the commit. */
-const applyOutput = (saying: MachineOutput): string => {
-  switch (saying.type) {
-    case "note.attempt":
-      return `writes: attempt ${saying.change.n}${saying.change.state ? ` is ${saying.change.state}` : saying.change.begin ? " begins" : " changes"}`;
+const outputText = (output: MachineOutput): string => {
+  const { play: text, step } = words.inspector;
+  switch (output.type) {
+    case "note.attempt": {
+      const { n, state, begin } = output.change;
+      const change = state ? step.isNow(state) : begin ? text.begins : text.changes;
+      return text.writes(`${step.attempt(n)} ${change}`);
+    }
     case "note.pinned":
-      return `writes: ${saying.copies.length === 1 ? "a copy" : `${saying.copies.length} copies`} of the input links`;
+      return text.writes(text.copies(output.copies.length));
     case "note.capture":
-      return `ledger: charges ${usd(saying.credits)} for attempt ${saying.n} and releases the rest`;
+      return text.captures(usd(output.credits), output.n);
     case "note.release":
-      return `ledger: releases the whole hold; ${saying.error.code}`;
+      return text.releases(output.error.code);
     default:
-      return `effect: ${describeEffect(saying satisfies Effect)}`;
+      return text.effect(effectText(output satisfies Effect));
   }
 };
 
@@ -58,7 +60,7 @@ const Offers = ({ offers, report }: { offers: readonly OfferedEvent[]; report: (
         <button type="button" class="play-offer" disabled={offered.answer === null} onClick={() => report(offered)}>
           <code>
             {offered.event.type}
-            {offered.about === null ? "" : ` (attempt ${offered.about})`}
+            {offered.about === null ? "" : ` (${words.inspector.step.attempt(offered.about)})`}
           </code>
           <span>{offered.label}</span>
         </button>
@@ -68,7 +70,7 @@ const Offers = ({ offers, report }: { offers: readonly OfferedEvent[]; report: (
 );
 
 const History = ({ steps, first }: { steps: readonly PlayedStep[]; first: PlaygroundState }): VNode => (
-  <ol class="step-list play-history" aria-label="History">
+  <ol class="step-list play-history" aria-label={words.inspector.play.history}>
     {steps.map((step, place) => (
       <li key={place}>
         <span class="step-time">+{elapsed((step.event.atMs ?? step.after.nowMs) - first.nowMs)}</span>
@@ -77,8 +79,8 @@ const History = ({ steps, first }: { steps: readonly PlayedStep[]; first: Playgr
           {step.from} → {step.to}
         </span>
         {step.outputs.map((output) => (
-          <span key={applyOutput(output)} class="step-text">
-            {applyOutput(output)}
+          <span key={outputText(output)} class="step-text">
+            {outputText(output)}
           </span>
         ))}
       </li>
@@ -89,6 +91,7 @@ const History = ({ steps, first }: { steps: readonly PlayedStep[]; first: Playgr
 const Board = ({ machine, chart, isCovering }: { machine: MachineName; chart: ChartOf; isCovering: boolean }): VNode => {
   const [game, setGame] = useState(() => fresh(machine));
   const { steps, standing, first } = game;
+  const { play: text } = words.inspector;
   const state = stateOf(standing);
   const last = steps.at(-1) ?? null;
   const offers = offeredEvents(machine, standing);
@@ -115,36 +118,42 @@ const Board = ({ machine, chart, isCovering }: { machine: MachineName; chart: Ch
   return (
     <>
       <p class="play-state" role="status">
-        Current state: <strong>{state}</strong>, {elapsed(standing.nowMs - first.nowMs)} after the start.{" "}
-        {isOver ? "The statechart has ended. Step back or restart." : chart.states.find(({ id }) => id === state)?.description}
+        {text.current} <strong>{state}</strong>, {text.after(elapsed(standing.nowMs - first.nowMs))}{" "}
+        {isOver ? text.over : chart.states.find(({ id }) => id === state)?.description}
       </p>
       <div class="replay-columns">
-        <Chart chart={chart} {...marks} follow={`${steps.length} ${standing.nowMs}`} />
+        <div class="replay-chart">
+          <Chart chart={chart} {...marks} follow={`${steps.length} ${standing.nowMs}`} />
+        </div>
         <div class="replay-side">
-          <h2>Send an event</h2>
+          <h2>{text.send}</h2>
           <div class="play-tools">
-            <button type="button" onClick={undo} disabled={steps.length === 0}>
-              Step back
+            <button type="button" class="button is-small" onClick={undo} disabled={steps.length === 0}>
+              {text.back}
             </button>
-            <button type="button" onClick={() => setGame(fresh(machine))} disabled={steps.length === 0 && standing === first}>
-              Restart
+            <button
+              type="button"
+              class="button is-small"
+              onClick={() => setGame(fresh(machine))}
+              disabled={steps.length === 0 && standing === first}
+            >
+              {text.restart}
             </button>
-            {WAITS.map(([label, ms]) => (
+            {WAITS_MS.map((ms) => (
               <button
-                key={label}
+                key={ms}
                 type="button"
+                class="button is-small"
                 disabled={isOver}
                 onClick={() => setGame({ ...game, standing: wait(standing, ms) })}
               >
-                Wait {label}
+                {text.wait(ms / MINUTE_MS)}
               </button>
             ))}
           </div>
           <Offers offers={offers} report={report} />
-          <h2>History</h2>
-          {steps.length === 0 ? (
-            <p>No events yet. A button is enabled if the current state has a transition for its event.</p>
-          ) : null}
+          <h2>{text.history}</h2>
+          {steps.length === 0 ? <p>{text.empty}</p> : null}
           <History steps={steps} first={first} />
           {last ? <Guards considered={last.considered} /> : null}
           {standing.snapshot.context && Object.keys(standing.snapshot.context).length > 0 ? (
@@ -169,11 +178,12 @@ export const PlayView = (): VNode => {
   const [isCovering, setCovering] = useState(false);
   const chart = useMemo(() => chartOf(MACHINES[machine].machine), [machine]);
   const covered = coveredOf(machine).length;
+  const { play: text } = words.inspector;
   return (
     <div class="play">
       <div class="play-head">
         <label>
-          Machine{" "}
+          {text.machine}{" "}
           <select value={machine} onChange={(event) => setMachine((event.target as HTMLSelectElement).value as MachineName)}>
             {MACHINE_NAMES.map((name) => (
               <option key={name} value={name}>
@@ -183,11 +193,10 @@ export const PlayView = (): VNode => {
           </select>
         </label>
         <label>
-          <input type="checkbox" checked={isCovering} onChange={() => setCovering(!isCovering)} /> Show test coverage
+          <input type="checkbox" checked={isCovering} onChange={() => setCovering(!isCovering)} />{" "}
+          {text.showCoverage(covered, chart.transitions.length)}
         </label>
-        <p>
-          Shows {MACHINES[machine].about}. The tests cover {covered} of its {chart.transitions.length} transitions.
-        </p>
+        <p>{text.about[machine]}</p>
       </div>
       <Board key={machine} machine={machine} chart={chart} isCovering={isCovering} />
     </div>

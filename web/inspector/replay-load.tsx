@@ -3,6 +3,7 @@ import type { VNode } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
 import type { GenerationHistoryDto } from "../../src/inspector/generation-history-dto.ts";
 import { errorText, Fault } from "../components/api.ts";
+import { words } from "../words/words.ts";
 import { ReplayView } from "./replay-page.tsx";
 
 type Loaded = { reported: GenerationHistoryDto } | { fault: string; isSignedOut: boolean } | null;
@@ -25,7 +26,7 @@ export const ReplayPage = ({ id, load }: Props): VNode => {
     setLoaded(null);
     return look();
   }, [look]);
-  if (loaded === null) return <p role="status">Loading the events…</p>;
+  if (loaded === null) return <p role="status">{words.inspector.replay.loading}</p>;
   if ("fault" in loaded)
     return (
       <>
@@ -33,11 +34,11 @@ export const ReplayPage = ({ id, load }: Props): VNode => {
         <p>
           {loaded.isSignedOut ? (
             <>
-              <a href="/console/sign-in">Sign in</a>, then:{" "}
+              <a href="/console/sign-in">{words.inspector.connection.signIn}</a>{" "}
             </>
           ) : null}
-          <button type="button" onClick={look}>
-            Reload
+          <button type="button" class="button is-small" onClick={look}>
+            {words.connection.reload}
           </button>
         </p>
       </>
@@ -48,8 +49,8 @@ export const ReplayPage = ({ id, load }: Props): VNode => {
       {isOpen ? (
         <p class="replay-open">
           The generation has not ended yet.{" "}
-          <button type="button" onClick={look}>
-            Reload
+          <button type="button" class="button is-small" onClick={look}>
+            {words.connection.reload}
           </button>
         </p>
       ) : null}

@@ -1,29 +1,14 @@
 // A statechart as a list of states with description, count and transitions.
 import type { VNode } from "preact";
-import type { ChartTransition } from "../../actors/chart/chart.ts";
+import { words } from "../words/words.ts";
 import type { ChartProps } from "./chart.tsx";
+import { TransitionMarks } from "./selection-panel.tsx";
 
 type Props = ChartProps & { isActive: (state: string) => boolean };
 
-const Transition = ({ transition, edge, taken, coverage }: { transition: ChartTransition } & Props): VNode => {
-  const { id, event, guard, target } = transition;
-  const marks = [
-    edge === id ? "last transition" : taken?.includes(id) ? "taken" : null,
-    coverage ? (coverage.includes(id) ? "tested" : "not tested") : null,
-  ].filter(Boolean);
-  return (
-    <li>
-      <code>
-        {event}
-        {guard ? ` [${guard}]` : ""} → {target ?? "stays"}
-      </code>
-      {marks.length > 0 ? <span class="chart-mark"> {marks.join(", ")}</span> : null}
-    </li>
-  );
-};
-
 export const StateList = (props: Props): VNode => {
   const { chart, counts = {}, onState, isActive } = props;
+  const { chart: text } = words.inspector;
   return (
     <ul class="chart-states">
       {chart.states.map(({ id, description }) => {
@@ -32,19 +17,25 @@ export const StateList = (props: Props): VNode => {
         return (
           <li key={id} class={isActive(id) ? "is-active" : ""} aria-current={isActive(id) ? "step" : undefined}>
             {onState ? (
-              <button type="button" class="chart-state-name" onClick={() => onState(id)}>
+              <button type="button" class="button is-small chart-state-name" onClick={() => onState(id)}>
                 {id}
               </button>
             ) : (
               <strong>{id}</strong>
             )}
-            {isActive(id) ? <span class="chart-mark"> current state</span> : null}
-            {count > 0 ? <span class="chart-mark"> {count} generations</span> : null}
+            {isActive(id) ? <span class="chart-mark"> {text.current}</span> : null}
+            {count > 0 ? <span class="chart-mark"> {text.generations(count)}</span> : null}
             {description ? <p>{description}</p> : null}
             {leaving.length > 0 ? (
               <ul>
                 {leaving.map((transition) => (
-                  <Transition key={transition.id} {...props} transition={transition} />
+                  <li key={transition.id}>
+                    <code>
+                      {transition.event}
+                      {transition.guard ? ` [${transition.guard}]` : ""} → {transition.target ?? text.staysShort}
+                    </code>
+                    <TransitionMarks transition={transition} marks={props} />
+                  </li>
                 ))}
               </ul>
             ) : null}

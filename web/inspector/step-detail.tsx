@@ -5,8 +5,9 @@ import { useState } from "preact/hooks";
 import type { Considered } from "../../actors/replay/dry-run.ts";
 import type { ReplayStep, StateChange } from "../../actors/replay/replay.ts";
 import { usd } from "../components/format.ts";
+import { words } from "../words/words.ts";
 import { differences } from "./context-diff.ts";
-import { describeEffect } from "./format.ts";
+import { effectText } from "./effect-text.ts";
 import { Scrolling } from "./scrolling.tsx";
 
 const Part = ({ title, children }: { title: string; children: ComponentChildren }): VNode => (
@@ -21,11 +22,11 @@ export const Guards = ({ considered }: { considered: readonly Considered[] }): V
   const requested = considered.filter(({ guard }) => guard !== "");
   if (requested.length === 0) return null;
   return (
-    <Part title="Guards">
+    <Part title={words.inspector.step.guards}>
       <ul>
         {requested.map(({ transition, guard, holds }) => (
           <li key={transition}>
-            <code>{guard}</code> {holds ? "yes" : "no"}
+            <code>{guard}</code> {holds ? words.inspector.step.yes : words.inspector.step.no}
           </li>
         ))}
       </ul>
@@ -35,7 +36,7 @@ export const Guards = ({ considered }: { considered: readonly Considered[] }): V
 
 const Ledger = ({ transfers }: { transfers: readonly StateChange[] }): VNode | null =>
   transfers.length === 0 ? null : (
-    <Part title="Ledger">
+    <Part title={words.inspector.step.ledger}>
       <ul>
         {transfers.map(({ kind, credits, from, to }) => (
           <li key={kind}>
@@ -51,13 +52,13 @@ const Ledger = ({ transfers }: { transfers: readonly StateChange[] }): VNode | n
 
 const Written = ({ notes, nameOf }: { notes: ReplayStep["notes"]; nameOf: (routeId: string) => string }): VNode | null =>
   notes.length === 0 ? null : (
-    <Part title="Attempt changes">
+    <Part title={words.inspector.step.changes}>
       <ul>
         {notes.map(({ n, state, begin, failure }) => (
           <li key={n}>
-            attempt {n}
-            {begin ? ` begins on ${nameOf(begin.route.routeId)}, ${usd(begin.priceCredits)}` : ""}
-            {state ? ` is ${state}` : ""}
+            {words.inspector.step.attempt(n)}
+            {begin ? ` ${words.inspector.step.begins(nameOf(begin.route.routeId), usd(begin.priceCredits))}` : ""}
+            {state ? ` ${words.inspector.step.isNow(state)}` : ""}
             {failure ? ` (${failure.class})` : ""}
           </li>
         ))}
@@ -70,20 +71,21 @@ export const Memory = ({ before, after }: { before: object | null; after: object
   const [isWhole, setWhole] = useState(false);
   const all = differences(before, after);
   const shown = isWhole ? all : all.filter(({ isChanged }) => isChanged);
+  const { step: text } = words.inspector;
   return (
-    <Part title="Context">
+    <Part title={text.context}>
       <label class="step-whole">
-        <input type="checkbox" checked={isWhole} onChange={() => setWhole(!isWhole)} /> show unchanged members
+        <input type="checkbox" checked={isWhole} onChange={() => setWhole(!isWhole)} /> {text.showUnchanged}
       </label>
-      {shown.length === 0 ? <p>Nothing changed.</p> : null}
+      {shown.length === 0 ? <p>{text.unchanged}</p> : null}
       {shown.length === 0 ? null : (
-        <Scrolling class="step-scroll" label="Context of the statechart">
+        <Scrolling class="step-scroll" label={text.contextTable}>
           <table>
             <thead>
               <tr>
-                <th scope="col">member</th>
-                <th scope="col">before</th>
-                <th scope="col">after</th>
+                <th scope="col">{text.member}</th>
+                <th scope="col">{text.before}</th>
+                <th scope="col">{text.after}</th>
               </tr>
             </thead>
             <tbody>
@@ -106,44 +108,43 @@ export const Memory = ({ before, after }: { before: object | null; after: object
 
 type Props = { step: ReplayStep; before: ReplayStep | null; nameOf?: (routeId: string) => string };
 
-export const StepDetail = ({ step, before, nameOf = (routeId) => routeId }: Props): VNode => (
-  <section class="step-detail" aria-label={`Step ${step.version}`} aria-live="polite">
-    <h2>
-      {step.version}. {step.event?.type ?? "acceptance"}
-    </h2>
-    <p>{step.description}.</p>
-    {step.node === undefined ? null : (
-      <p class="step-node">
-        Written by node <code>{step.node}</code>.
+export const StepDetail = ({ step, before, nameOf = (routeId) => routeId }: Props): VNode => {
+  const { step: text } = words.inspector;
+  return (
+    <section class="step-detail" aria-label={text.title(step.version)} aria-live="polite">
+      <h2>
+        {step.version}. {step.event?.type ?? words.inspector.replay.acceptance}
+      </h2>
+      <p>{step.description}.</p>
+      {step.node === undefined ? null : <p class="step-node">{text.writtenBy(step.node)}</p>}
+      <p class="step-way">
+        {step.from === null ? null : (
+          <>
+            <code>{step.from}</code> →{" "}
+          </>
+        )}
+        <code>{step.to}</code>
       </p>
-    )}
-    <p class="step-way">
-      {step.from === null ? null : (
-        <>
-          <code>{step.from}</code> →{" "}
-        </>
+      {step.fault === null ? null : <p class="step-fault">{text.disagreement(step.fault)}</p>}
+      <Ledger transfers={step.transfers} />
+      {step.effects.length === 0 ? null : (
+        <Part title={text.effects}>
+          <ul>
+            {step.effects.map((effect) => (
+              <li key={effectText(effect)}>{effectText(effect)}</li>
+            ))}
+          </ul>
+        </Part>
       )}
-      <code>{step.to}</code>
-    </p>
-    {step.fault === null ? null : <p class="step-fault">Disagreement: {step.fault}.</p>}
-    <Ledger transfers={step.transfers} />
-    {step.effects.length === 0 ? null : (
-      <Part title="Effects">
-        <ul>
-          {step.effects.map((ask) => (
-            <li key={describeEffect(ask)}>{describeEffect(ask)}</li>
-          ))}
-        </ul>
-      </Part>
-    )}
-    <Written notes={step.notes} nameOf={nameOf} />
-    <Guards considered={step.considered} />
-    <Memory before={before?.context ?? null} after={step.context} />
-    {step.event === null ? null : (
-      <details>
-        <summary>Stored event</summary>
-        <pre>{JSON.stringify(step.event, null, 2)}</pre>
-      </details>
-    )}
-  </section>
-);
+      <Written notes={step.notes} nameOf={nameOf} />
+      <Guards considered={step.considered} />
+      <Memory before={before?.context ?? null} after={step.context} />
+      {step.event === null ? null : (
+        <details>
+          <summary>{text.storedEvent}</summary>
+          <pre>{JSON.stringify(step.event, null, 2)}</pre>
+        </details>
+      )}
+    </section>
+  );
+};

@@ -3,6 +3,7 @@
 import type { VNode } from "preact";
 import type { ReplayStep } from "../../actors/replay/replay.ts";
 import { usd } from "../components/format.ts";
+import { words } from "../words/words.ts";
 import { elapsed } from "./format.ts";
 
 type Props = { steps: readonly ReplayStep[]; at: number; go: (at: number) => void };
@@ -20,29 +21,32 @@ const Step = ({
   /** True if another node wrote the step than the one before. */
   isTaken: boolean;
   choose: () => void;
-}): VNode => (
-  <li class={isNow ? "is-now" : ""}>
-    <button type="button" onClick={choose} aria-current={isNow ? "step" : undefined}>
-      <span class="step-time">+{elapsed(step.atMs - startMs)}</span>
-      <strong>{step.event?.type ?? "acceptance"}</strong>
-      <span class="step-way">
-        {step.from === null ? "" : `${step.from} → `}
-        {step.to}
-      </span>
-      <span class="step-text">{step.description}</span>
-      {step.transfers.map(({ kind, credits }) => (
-        <span key={kind} class="step-money">
-          {kind} {usd(credits)}
+}): VNode => {
+  const { replay: text } = words.inspector;
+  return (
+    <li class={isNow ? "is-now" : ""}>
+      <button type="button" onClick={choose} aria-current={isNow ? "step" : undefined}>
+        <span class="step-time">+{elapsed(step.atMs - startMs)}</span>
+        <strong>{step.event?.type ?? text.acceptance}</strong>
+        <span class="step-way">
+          {step.from === null ? "" : `${step.from} → `}
+          {step.to}
         </span>
-      ))}
-      {isTaken ? <span class="step-text">written by node {step.node} from this step on</span> : null}
-      {step.fault === null ? null : <span class="step-fault">disagrees</span>}
-    </button>
-  </li>
-);
+        <span class="step-text">{step.description}</span>
+        {step.transfers.map(({ kind, credits }) => (
+          <span key={kind} class="step-money">
+            {kind} {usd(credits)}
+          </span>
+        ))}
+        {isTaken ? <span class="step-text">{text.fromNode(step.node ?? "")}</span> : null}
+        {step.fault === null ? null : <span class="step-fault">{text.disagrees}</span>}
+      </button>
+    </li>
+  );
+};
 
 export const StepList = ({ steps, at, go }: Props): VNode => (
-  <ol class="step-list" start={0} aria-label="Steps">
+  <ol class="step-list" start={0} aria-label={words.inspector.replay.steps}>
     {steps.map((step, place) => (
       <Step
         key={step.version}

@@ -4,10 +4,6 @@ import type { access as english } from "./en-access.ts";
 const count = (n: number, one: string, more: string): string => `${n.toLocaleString("de-DE")} ${n === 1 ? one : more}`;
 
 export const access: typeof english = {
-  api: {
-    unreachable: "Der Dienst ist nicht erreichbar. Versuchen Sie es gleich noch einmal.",
-    status: (status) => `Der Dienst antwortete mit Status ${status}. Versuchen Sie es gleich noch einmal.`,
-  },
   copy: {
     copied: "Kopiert",
     failed: "Dieser Browser lässt Seiten nicht kopieren. Markieren Sie stattdessen den Text.",

@@ -1,5 +1,6 @@
 // German: every string of the console and the inspector, grouped by page.
 import { access } from "./de-access.ts";
+import { inspector } from "./inspector-de.ts";
 import type { Words } from "./words.ts";
 
 const count = (n: number, one: string, more: string): string => `${n.toLocaleString("de-DE")} ${n === 1 ? one : more}`;
@@ -86,6 +87,10 @@ export const de: Words = {
     open: "Öffnen",
     keys: "Pfeiltasten wählen, Eingabe öffnet, Esc schließt",
     results: (n) => count(n, "Treffer", "Treffer"),
+  },
+  api: {
+    unreachable: "Der Dienst ist nicht erreichbar. Versuchen Sie es gleich noch einmal.",
+    status: (status) => `Der Dienst antwortete mit Status ${status}. Versuchen Sie es gleich noch einmal.`,
   },
   actions: {
     close: "Schließen",
@@ -408,5 +413,14 @@ export const de: Words = {
     toast: "Gespeichert.",
     dialogText: "Der Fokus bleibt im Dialog, bis er geschlossen wird.",
   },
+  routeStates: {
+    up: "verfügbar",
+    probing: "in Probe",
+    down: "gestört",
+    off: "abgeschaltet",
+    ended: "beendet",
+    "no key": "ohne Schlüssel",
+  },
+  inspector,
   times: { justNow: "gerade eben" },
 };

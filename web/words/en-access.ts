@@ -4,10 +4,6 @@
 const count = (n: number, one: string, more: string): string => `${n.toLocaleString("en-US")} ${n === 1 ? one : more}`;
 
 export const access = {
-  api: {
-    unreachable: "The service is unreachable. Try again in a moment.",
-    status: (status: number) => `The service returned status ${status}. Try again in a moment.`,
-  },
   copy: {
     copied: "Copied",
     failed: "This browser does not allow pages to copy. Select the text instead.",

@@ -1,5 +1,6 @@
 // English: every string of the console and the inspector, grouped by page.
 import { access } from "./en-access.ts";
+import { inspector } from "./inspector-en.ts";
 
 /** `1 file`, `3 files` */
 const count = (n: number, one: string, more: string): string => `${n.toLocaleString("en-US")} ${n === 1 ? one : more}`;
@@ -86,6 +87,10 @@ export const en = {
     open: "Open",
     keys: "Arrow keys to choose, Enter to open, Esc to close",
     results: (n: number) => count(n, "result", "results"),
+  },
+  api: {
+    unreachable: "The service is unreachable. Try again in a moment.",
+    status: (status: number) => `The service returned status ${status}. Try again in a moment.`,
   },
   actions: {
     close: "Close",
@@ -407,6 +412,15 @@ export const en = {
     toast: "Saved.",
     dialogText: "The focus stays inside until the dialog is closed.",
   },
+  routeStates: {
+    up: "up",
+    probing: "probing",
+    down: "down",
+    off: "switched off",
+    ended: "ended",
+    "no key": "no key",
+  },
+  inspector,
   times: { justNow: "just now" },
 };
 

@@ -17,6 +17,12 @@ const REQUEST: JsonObject = {
   input: { prompt: "a red kite over dunes", resolution: "480p", duration: 4 },
   max_cost_usd: 1,
 };
+/** Viewers show it instead of a request that they compose, which would lack the optional Idempotency-Key. */
+const SUBMIT_WITH_CURL = `curl https://api.example.org/v1/generations \\
+  -H "Authorization: Bearer $GENROUTER_API_KEY" \\
+  -H "Content-Type: application/json" \\
+  -H "Idempotency-Key: my-first-generation" \\
+  -d '${JSON.stringify(REQUEST)}'`;
 const QUEUED: JsonObject = {
   id: ID,
   object: "generation",
@@ -24,7 +30,7 @@ const QUEUED: JsonObject = {
   status: "queued",
   output: null,
   quoted_usd: 0.2,
-  reserved_usd: 0.28,
+  reserved_usd: 0.52,
   cost_usd: null,
   attempts: 0,
   error: null,
@@ -42,7 +48,7 @@ const SUCCEEDED: JsonObject = {
     has_audio: false,
   },
   reserved_usd: null,
-  cost_usd: 0.22,
+  cost_usd: 0.32,
   attempts: 2,
   completed_at: "2026-10-19T12:00:09.000Z",
 };
@@ -95,6 +101,7 @@ export const openApiPaths = (): JsonObject => ({
         "The generation runs in the background. Poll it until it is finished. The body is read as JSON with any Content-Type.",
       tags: ["generations"],
       ...keyed,
+      "x-codeSamples": [{ lang: "Shell", label: "curl", source: SUBMIT_WITH_CURL }],
       parameters: withRequestId("IdempotencyKey", "Metadata", "EndUserHeader", "Webhook", "Prefer"),
       requestBody: {
         required: true,

@@ -8,7 +8,7 @@ const NO_MODEL: No = { code: "not_found", status: 404, when: "No model with this
 const QUOTE: JsonObject = {
   object: "quote",
   quoted_usd: 0.2,
-  reserved_usd: 0.28,
+  reserved_usd: 0.52,
   routes: 2,
   expected_s: 60,
   skipped: [{ reason: "over_max_cost", routes: 1 }],

@@ -5,7 +5,7 @@ import { ApiError } from "../../domain/api-errors.ts";
 import { takes } from "../accept-encoding.ts";
 import { signAnswer } from "../response.ts";
 import before from "./assets/before.js" with { type: "text" };
-import errorsCss from "./assets/errors.css" with { type: "text" };
+import docsCss from "./assets/docs.css" with { type: "text" };
 import favicon from "./assets/favicon.svg" with { type: "text" };
 import guidesCss from "./assets/guides.css" with { type: "text" };
 import guides from "./assets/guides.js" with { type: "text" };
@@ -15,6 +15,7 @@ import scalar from "./assets/scalar.js.gz" with { type: "file" };
 import origin from "./assets/scalar.json" with { type: "json" };
 
 const YEAR_S = 31_536_000;
+const DAY_S = 86_400;
 const SCRIPT = "text/javascript; charset=utf-8";
 const STYLE = "text/css; charset=utf-8";
 
@@ -25,7 +26,7 @@ const ASSETS = {
   "before.js": plain(SCRIPT, before),
   "reference.js": plain(SCRIPT, reference),
   "reference.css": plain(STYLE, referenceCss),
-  "errors.css": plain(STYLE, errorsCss),
+  "docs.css": plain(STYLE, docsCss),
   "guides.css": plain(STYLE, guidesCss),
   "guides.js": plain(SCRIPT, guides),
   /** Stored compressed and served as stored. Decompressed once for clients that do not accept the coding. */
@@ -54,6 +55,15 @@ const packedAt = (path: string): Promise<Blob> => once(path, () => Bun.file(path
 /** Decompressed off the event loop. */
 const plainAt = (path: string): Promise<Blob> =>
   once(`${path} plain`, async () => new Uint8Array(await unzip(await (await packedAt(path)).bytes())));
+
+/** The mark of the product for clients that request `/favicon.ico` without having read a page. */
+export const answerIcon = (requestId: string): Response => {
+  const { type, text } = ASSETS["favicon.svg"];
+  return signAnswer(
+    new Response(text, { headers: { "content-type": type, "cache-control": `public, max-age=${DAY_S}` } }),
+    requestId,
+  );
+};
 
 /** Serves an asset of a page. @throws ApiError `not_found` for a name that is not part of this build. */
 export const answerAsset = async (request: Request, requestId: string, name: string): Promise<Response> => {

@@ -1,9 +1,9 @@
 // Renders the error catalogue /docs/errors: cause and remedy of every code, without scripts.
 import { API_ERRORS, type ApiErrorCode } from "../../domain/api-errors.ts";
 import { GENERATION_ERROR_CODES } from "../../domain/types.ts";
-import { assetPath } from "./assets.ts";
+import { type DocsSite, docsPage, renderedOnce } from "./docs-page.ts";
 import { FAILURES, REMEDIES } from "./error-remedies.ts";
-import { answerPage, escaped, htmlDocument } from "./page.ts";
+import { answerPage, escaped } from "./page.ts";
 
 /** Converts plain sentences with names in backticks to HTML. */
 const prose = (text: string): string => escaped(text).replaceAll(/`([^`]+)`/g, "<code>$1</code>");
@@ -36,13 +36,11 @@ const body = (): string => {
       ["Charged", "nothing"],
     ]),
   );
-  return `<a class="skip" href="#list">Skip to the errors</a>
-<header>
-<h1>Errors of the genrouter API</h1>
-<p>Every error response has the body <code>{"error":{"code","message"}}</code>; the message names the field and what is allowed. Each response
-has an <code>X-Request-Id</code> for reports to the operator. See also the <a href="/docs">API reference</a>.</p>
-</header>
-<nav aria-label="Codes">
+  return `<div class="page">
+<h1>API errors</h1>
+<p>Every error response has the body <code>{"error":{"code","message"}}</code>. The message names the field and what is allowed. Each response
+has an <code>X-Request-Id</code> for reports to the operator.</p>
+<nav class="codes" aria-label="Codes">
 <h2>Error responses</h2>
 ${list(codes)}
 <h2>Failed generations</h2>
@@ -50,16 +48,20 @@ ${list(GENERATION_ERROR_CODES)}
 </nav>
 <main id="list">
 <h2 id="answers">Error responses</h2>
-<p>The errors are in order of precedence. If several apply, the response has the first. A rejected request is not charged, and its
+<p>The errors are in order of precedence. If several apply, the first in this list is returned. A rejected request is not charged, and its
 <code>Idempotency-Key</code> can be used again. <code>concurrency_limit</code> and <code>insufficient_credits</code> are checked before
 media links are opened, so they precede errors of the linked files.</p>
 ${codes.map(refusal).join("\n")}
 <h2 id="failed">Failed generations</h2>
 <p>A generation whose <code>status</code> is <code>failed</code> has one of these codes in <code>error.code</code>. A poll of it returns status 200.</p>
 ${failures.join("\n")}
-</main>`;
+</main>
+</div>`;
 };
 
-const PAGE = htmlDocument("Errors of the genrouter API", `<link rel="stylesheet" href="${assetPath("errors.css")}">`, body());
+const pageOf = renderedOnce((site) => {
+  const skip = { text: "Skip to the errors", to: "list" };
+  return docsPage({ title: "API errors – genrouter", path: "/docs/errors", skip, body: body() }, site);
+});
 
-export const errorsPage = (requestId: string, isBehindTls: boolean): Response => answerPage(PAGE, requestId, isBehindTls);
+export const errorsPage = (requestId: string, site: DocsSite): Response => answerPage(pageOf(site), requestId, site.isBehindTls);

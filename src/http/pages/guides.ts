@@ -1,32 +1,9 @@
 // Renders the guides of docs/guides as HTML pages under /docs/guides.
-import filesGuide from "../../../docs/guides/files.md" with { type: "text" };
-import limitsGuide from "../../../docs/guides/limits.md" with { type: "text" };
-import quickStartGuide from "../../../docs/guides/quick-start.md" with { type: "text" };
-import waitingGuide from "../../../docs/guides/waiting.md" with { type: "text" };
-import webhooksGuide from "../../../docs/guides/webhooks.md" with { type: "text" };
 import { ApiError } from "../../domain/api-errors.ts";
 import { assetPath } from "./assets.ts";
-import { answerPage, escaped, htmlDocument } from "./page.ts";
-
-/** Markdown of each guide, in reading order. */
-export const GUIDES: Readonly<Record<string, string>> = {
-  "quick-start": quickStartGuide,
-  files: filesGuide,
-  waiting: waitingGuide,
-  webhooks: webhooksGuide,
-  limits: limitsGuide,
-};
-
-export const titleOf = (markdown: string): string => /^# (.+)$/m.exec(markdown)?.[1] ?? "";
-
-/** Links of the guides, as list items. @param open the guide that is shown; null for none */
-export const guideLinks = (open: string | null): string =>
-  Object.entries(GUIDES)
-    .map(([name, text]) => {
-      const current = name === open ? ' aria-current="page"' : "";
-      return `<li><a href="/docs/guides/${name}"${current}>${escaped(titleOf(text))}</a></li>`;
-    })
-    .join("\n");
+import { type DocsSite, docsPage, renderedOnce } from "./docs-page.ts";
+import { GUIDES, titleOf } from "./guide-texts.ts";
+import { answerPage } from "./page.ts";
 
 /** Names are file names in the repository and paths in the service. A wide table or program scrolls, and the keyboard reaches it. */
 const htmlOf = (markdown: string): string =>
@@ -45,33 +22,31 @@ const READER = `<form class="reader" autocomplete="off">
 <label>API key <input id="reader-key" type="password" placeholder="gr_…" spellcheck="false"></label>
 </form>`;
 
-const render = (name: string, markdown: string): string =>
-  htmlDocument(
-    `${titleOf(markdown)} – genrouter`,
-    `<link rel="stylesheet" href="${assetPath("errors.css")}">
-<link rel="stylesheet" href="${assetPath("guides.css")}">`,
-    `<a class="skip" href="#guide">Skip to the guide</a>
-<nav aria-label="Documentation">
-<ul>
-${guideLinks(name)}
-<li><a href="/docs/errors">Errors</a></li>
-<li><a href="/docs">API reference</a></li>
-</ul>
-</nav>
+const render = (name: string, markdown: string, site: DocsSite): string =>
+  docsPage(
+    {
+      title: `${titleOf(markdown)} – genrouter`,
+      path: `/docs/guides/${name}`,
+      head: `<link rel="stylesheet" href="${assetPath("guides.css")}">`,
+      skip: { text: "Skip to the guide", to: "guide" },
+      body: `<div class="page">
 <main id="guide">
 ${htmlOf(markdown).replace("</h1>", `</h1>\n${READER}`)}
 </main>
+</div>
 <script src="${assetPath("guides.js")}"></script>`,
+    },
+    site,
   );
 
-const rendered = new Map<string, string>();
+const pages = new Map(
+  Object.entries(GUIDES).map(([name, markdown]) => [name, renderedOnce((site) => render(name, markdown, site))] as const),
+);
 
 /** @throws ApiError `not_found` */
-export const guidePage = (name: string, requestId: string, isBehindTls: boolean): Response => {
-  const markdown = Object.hasOwn(GUIDES, name) ? GUIDES[name] : undefined;
-  if (markdown === undefined)
+export const guidePage = (name: string, requestId: string, site: DocsSite): Response => {
+  const page = pages.get(name);
+  if (page === undefined)
     throw new ApiError("not_found", `No such guide; there are ${Object.keys(GUIDES).join(", ")} under /docs/guides.`);
-  const html = rendered.get(name) ?? render(name, markdown);
-  rendered.set(name, html);
-  return answerPage(html, requestId, isBehindTls, { "script-src": "'self'" });
+  return answerPage(page(site), requestId, site.isBehindTls, { "script-src": "'self'" });
 };

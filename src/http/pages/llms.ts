@@ -4,7 +4,7 @@ import { GENERATION_ERROR_CODES, GENERATION_STATUSES, INTERFACE_VERSION, type Js
 import { openApiPaths } from "../openapi/paths.ts";
 import { signAnswer } from "../response.ts";
 import { FAILURES, REMEDIES } from "./error-remedies.ts";
-import { GUIDES, titleOf } from "./guides.ts";
+import { GUIDES, titleOf } from "./guide-texts.ts";
 
 const endpoints = (): string[] =>
   Object.entries(openApiPaths() as Record<string, Record<string, JsonObject>>).flatMap(([path, item]) =>

@@ -16,7 +16,7 @@ const CLOSED: Sources = {
 const DAY_S = 86_400;
 
 /** An HTML response. @param more sources in addition to the service's own styles and images. */
-export const answerPage = (html: string, requestId: string, isBehindTls: boolean, more: Sources = {}): Response => {
+export const answerPage = (html: string, requestId: string, isBehindTls: boolean, more: Sources = {}, status = 200): Response => {
   const policy = Object.entries({ ...CLOSED, ...more }).map(([name, sources]) => `${name} ${sources}`);
   const headers = new Headers({
     "content-type": "text/html; charset=utf-8",
@@ -28,7 +28,7 @@ export const answerPage = (html: string, requestId: string, isBehindTls: boolean
     "x-frame-options": "DENY",
   });
   if (isBehindTls) headers.set("strict-transport-security", `max-age=${365 * DAY_S}`);
-  return signAnswer(new Response(html, { headers }), requestId);
+  return signAnswer(new Response(html, { status, headers }), requestId);
 };
 
 /** Escapes text for HTML. */

@@ -3,7 +3,8 @@
 // Scalar provides samples, search and request execution, which smaller viewers do not have. It is a large script, so the page
 // contains the reference as plain HTML until the script has loaded.
 import { assetPath } from "./assets.ts";
-import { answerPage, htmlDocument } from "./page.ts";
+import { type DocsSite, docsPage, renderedOnce } from "./docs-page.ts";
+import { answerPage } from "./page.ts";
 import { staticReference } from "./static-reference.ts";
 
 /** Sources that Scalar needs in addition to those of every page. */
@@ -20,13 +21,20 @@ const SOURCES = {
 const SCRIPTS = (["before.js", "scalar.js", "reference.js"] as const)
   .map((name) => `<script defer src="${assetPath(name)}"></script>`)
   .join("\n");
-const PAGE = htmlDocument(
-  "genrouter API reference",
-  `<link rel="stylesheet" href="${assetPath("reference.css")}">`,
-  `<div id="reference"></div>
+const pageOf = renderedOnce((site) =>
+  docsPage(
+    {
+      title: "API reference – genrouter",
+      path: "/docs",
+      head: `<link rel="stylesheet" href="${assetPath("reference.css")}">`,
+      skip: { text: "Skip to the reference", to: "reference" },
+      body: `<div id="reference"></div>
 ${staticReference()}
 ${SCRIPTS}`,
+    },
+    site,
+  ),
 );
 
-export const referencePage = (requestId: string, isBehindTls: boolean): Response =>
-  answerPage(PAGE, requestId, isBehindTls, SOURCES);
+export const referencePage = (requestId: string, site: DocsSite): Response =>
+  answerPage(pageOf(site), requestId, site.isBehindTls, SOURCES);

@@ -2,7 +2,9 @@
 //
 // A start therefore loads and renders no page.
 import { ApiError } from "../../domain/api-errors.ts";
+import { urlOf } from "../client-address.ts";
 import type { Answer } from "../response.ts";
+import type { DocsSite } from "./docs-page.ts";
 
 const reference = () => import("./reference.ts");
 const guides = () => import("./guides.ts");
@@ -10,17 +12,28 @@ const catalogue = () => import("./errors-page.ts");
 const assets = () => import("./assets.ts");
 const summary = () => import("./llms.ts");
 const web = () => import("./spa-shell.ts");
+const notFound = () => import("./not-found-page.ts");
 
 /** True if the client is a browser that accepts HTML. */
 const wantsPage = (request: Request): boolean => /\btext\/html\b/i.test(request.headers.get("accept") ?? "");
+
+const NO_PATH = "No such path; see /openapi.json for those there are.";
 
 /** `/` redirects browsers to the console, or to the reference if the console is off. Other clients get the usual 404. */
 const redirectTo =
   (to: string): Answer =>
   (request, requestId) => {
-    if (!wantsPage(request)) throw new ApiError("not_found", "No such path; see /openapi.json for those there are.");
+    if (!wantsPage(request)) throw new ApiError("not_found", NO_PATH);
     return new Response(null, { status: 302, headers: { location: to, vary: "Accept", "x-request-id": requestId } });
   };
+
+/** Addresses that readers type, and the page that each of them means. */
+const MOVED: Readonly<Record<string, string>> = {
+  "/docs/": "/docs",
+  "/docs/errors/": "/docs/errors",
+  "/docs/guides": "/docs/guides/quick-start",
+  "/docs/guides/": "/docs/guides/quick-start",
+};
 
 /** The HTML pages that are enabled. */
 export type PagesOpen = { console: boolean; inspector: boolean };
@@ -33,6 +46,50 @@ const framed = (name: "console" | "inspector", isBehindTls: boolean): { path: st
   ];
 };
 
+const siteOf = (isBehindTls: boolean, open: PagesOpen): DocsSite => ({ hasConsole: open.console, isBehindTls });
+
+/** A browser reads a page for a `not_found` outside of the API; every other client reads the error as JSON. */
+const orPage =
+  (site: DocsSite, answer: Answer): Answer =>
+  async (request, requestId, params) => {
+    try {
+      return await answer(request, requestId, params);
+    } catch (fault) {
+      if (!(fault instanceof ApiError) || fault.code !== "not_found" || !wantsPage(request)) throw fault;
+      return (await notFound()).notFoundPage(fault.message, requestId, site);
+    }
+  };
+
+const isRead = (method: string): boolean => method === "GET" || method === "HEAD";
+/** The answer to an unknown path. Below /v1 it is the API error for every client. */
+export const unknownPathOf = (isBehindTls: boolean, open: PagesOpen): Answer => {
+  const refuse: Answer = () => {
+    throw new ApiError("not_found", NO_PATH);
+  };
+  const readable = orPage(siteOf(isBehindTls, open), refuse);
+  return (request, requestId, params) => {
+    const { pathname } = urlOf(request);
+    const to = isRead(request.method) ? MOVED[pathname] : undefined;
+    if (to !== undefined) return new Response(null, { status: 308, headers: { location: to, "x-request-id": requestId } });
+    const isApi = pathname === "/v1" || pathname.startsWith("/v1/");
+    return (isApi || !isRead(request.method) ? refuse : readable)(request, requestId, params);
+  };
+};
+
+const docsOf = (site: DocsSite): { path: string; answer: Answer }[] => [
+  { path: "/docs", answer: async (_, requestId) => (await reference()).referencePage(requestId, site) },
+  {
+    path: "/docs/guides/:name",
+    answer: orPage(site, async (_, requestId, { name = "" }) => (await guides()).guidePage(name, requestId, site)),
+  },
+  { path: "/docs/errors", answer: async (_, requestId) => (await catalogue()).errorsPage(requestId, site) },
+  {
+    path: "/docs/assets/:name",
+    answer: async (request, requestId, { name = "" }) => (await assets()).answerAsset(request, requestId, name),
+  },
+  { path: "/favicon.ico", answer: async (_, requestId) => (await assets()).answerIcon(requestId) },
+];
+
 /** Paths and responses; `isBehindTls` is true if clients reach the service over https. */
 export const pagesOf = (isBehindTls: boolean, open: PagesOpen): readonly { path: string; answer: Answer }[] => [
   { path: "/", answer: redirectTo(open.console ? "/console" : "/docs") },
@@ -42,15 +99,6 @@ export const pagesOf = (isBehindTls: boolean, open: PagesOpen): readonly { path:
     path: "/assets/:name",
     answer: async (request, requestId, { name = "" }) => (await web()).webAsset(request, requestId, name),
   },
-  { path: "/docs", answer: async (_, requestId) => (await reference()).referencePage(requestId, isBehindTls) },
-  {
-    path: "/docs/guides/:name",
-    answer: async (_, requestId, { name = "" }) => (await guides()).guidePage(name, requestId, isBehindTls),
-  },
-  { path: "/docs/errors", answer: async (_, requestId) => (await catalogue()).errorsPage(requestId, isBehindTls) },
-  {
-    path: "/docs/assets/:name",
-    answer: async (request, requestId, { name = "" }) => (await assets()).answerAsset(request, requestId, name),
-  },
+  ...docsOf(siteOf(isBehindTls, open)),
   { path: "/llms.txt", answer: async (_, requestId) => (await summary()).llmsText(requestId) },
 ];

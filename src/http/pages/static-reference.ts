@@ -2,7 +2,6 @@
 // has loaded, and where scripts are off.
 import type { JsonObject } from "../../domain/types.ts";
 import { openApiDocument } from "../openapi/document.ts";
-import { guideLinks } from "./guides.ts";
 import { escaped } from "./page.ts";
 
 type Named = { name: string; in: string; description?: string; required?: boolean };
@@ -61,12 +60,7 @@ export const staticReference = (): string => {
       `<h2>${escaped(tag)}</h2>\n${some.map(({ method, path, operation }) => operationHtml(document, method, path, operation)).join("\n")}`,
   );
   return `<main class="static">
-<h1>genrouter API reference</h1>
-<nav aria-label="Guides">
-<ul>
-${guideLinks(null)}
-</ul>
-</nav>
+<h1>API reference</h1>
 ${prose(document.info.description)}
 <p>OpenAPI document: <a href="/openapi.json">/openapi.json</a></p>
 ${parts.join("\n")}

@@ -6,6 +6,7 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { RouteLine, RoutesPage } from "../../../src/console/operator-dto.ts";
 import { Menu } from "../../components/menu.tsx";
+import { routeStateName } from "../../components/route-state.ts";
 import { useQuery } from "../../components/use-query.ts";
 import { LabelledField, TextField } from "./dialog.tsx";
 import { percent, relativeAge, span } from "./format.ts";
@@ -23,7 +24,7 @@ const STATE_CLASS: Readonly<Record<RouteLine["state"], string>> = {
 };
 
 export const RouteStatus = ({ state }: Pick<RouteLine, "state">): VNode => (
-  <span class={`status ${STATE_CLASS[state]}`}>{state === "off" ? "switched off" : state}</span>
+  <span class={`status ${STATE_CLASS[state]}`}>{routeStateName(state)}</span>
 );
 
 const State = ({ of }: { of: RouteLine }): VNode => (
