@@ -41,4 +41,5 @@ export type PurchasesPage = { purchases: PurchaseView[]; next: string | null };
 export type Bought = { id: string; url: string };
 
 /** `GET /console/api/ledger`. */
-export type { LedgerLine, LedgerPage } from "../reports/ledger.ts";
+export type { LedgerLine } from "../reports/ledger.ts";
+export type { LedgerRow, LedgerRowsPage } from "../reports/ledger-rows.ts";

@@ -8,17 +8,18 @@ import type { Mutation, ResultOf } from "../domain/mutations.ts";
 import { MAX_USD, MIN_USD, PACKS_USD } from "../domain/purchase-mutations.ts";
 import { TRANSFER_KINDS, type TransferKind } from "../domain/types.ts";
 import { csvFile } from "../reports/csv.ts";
-import { type LedgerRequest, ledgerCsv, ledgerPage } from "../reports/ledger.ts";
+import { type LedgerRequest, ledgerCsv } from "../reports/ledger.ts";
+import { ledgerRows } from "../reports/ledger-rows.ts";
 import type { AccountRow, StoreReads } from "../store/store.ts";
 import { accountOf, type CreditsRequest, ownAccountId } from "./account-scope.ts";
-import type { CreditsView, LedgerPage } from "./credits-dto.ts";
+import type { CreditsView, LedgerRowsPage } from "./credits-dto.ts";
 import { actorOf } from "./request-context.ts";
 
 export type CreditsDeps = {
   settings: Pick<Settings, "credits">;
   checkout: Pick<Checkout, "provider">;
   clock: Clock;
-  reads: Pick<StoreReads, "account" | "lowBalance" | "transfers" | "purchasesOfTransfers">;
+  reads: Pick<StoreReads, "account" | "ledgerGenerations" | "lowBalance" | "transfers" | "purchasesOfTransfers">;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
 };
 
@@ -79,13 +80,13 @@ export const createCredits = ({ settings, checkout, clock, reads, post }: Credit
       await post({ ...mark, by: actorOf(request), atMs: clock.nowMs() });
       return view(account, request);
     },
-    /** `GET /console/api/ledger`: newest first; `before` is the end of the previous page. */
-    ledger: async (request: CreditsRequest): Promise<LedgerPage> => {
+    /** `GET /console/api/ledger`: a row for each generation and each other transfer, newest first; `before` is the end of the previous page. */
+    ledger: async (request: CreditsRequest): Promise<LedgerRowsPage> => {
       const account = await accountOf(reads, request);
       const before = request.query.get("before");
       if (before !== null && !/^-?\d{1,16}$/.test(before))
         throw new BillingError("invalid", "before: expected the value from the previous page");
-      return ledgerPage(reads, ledgerRequestOf(account, request), before === null ? null : Number(before), PAGE);
+      return ledgerRows(reads, ledgerRequestOf(account, request), before === null ? null : Number(before), PAGE);
     },
     /** `GET /console/api/ledger.csv`: all transfers that match the filters, streamed. */
     csv: async (request: CreditsRequest): Promise<Response> => {

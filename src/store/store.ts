@@ -110,6 +110,8 @@ export type TransferRow = {
   hash: string;
   atMs: number;
 };
+/** A generation with all of its transfers, at most three, oldest first. `prompt`: the beginning of the prompt; null after an erasure. */
+export type LedgerGeneration = { id: string; model: string; prompt: string | null; transfers: TransferRow[] };
 /** A stored provider credential; only the vault decrypts `sealed`. */
 export type ProviderKeyRow = { account: string; id: string; sealed: string; setAtMs: number };
 /** A route that an operator disabled. */
@@ -284,6 +286,8 @@ export interface StoreReads extends EndUserReads, ErasureReads, FileReads, Purch
   /** Transfers of an account before `beforeSeq` (null: all), newest first; at most `limit`. */
   transfers(accountId: string, beforeSeq: number | null, limit: number): Promise<TransferRow[]>;
   transfersOf(generationSeq: number): Promise<TransferRow[]>;
+  /** Some generations with their transfers, by id. */
+  ledgerGenerations(seqs: readonly number[]): Promise<Map<string, LedgerGeneration>>;
   /** Open generations by row number after `afterSeq`; at most `limit`. */
   openGenerations(
     afterSeq: number,

@@ -1,6 +1,6 @@
 // Credits in the console API: access to one account, purchases within the limits, receipts and the ledger.
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import type { Bought, CreditsView, LedgerPage, PurchaseView } from "../../src/console/credits-dto.ts";
+import type { Bought, CreditsView, LedgerRowsPage, PurchaseView } from "../../src/console/credits-dto.ts";
 import { type Harness, openHarness, type Tenant } from "../harness.ts";
 import { openVisitor, type Reply, type Visitor } from "./signed-in.ts";
 
@@ -27,7 +27,7 @@ afterAll(() => harness.close());
 const get = (who: Visitor, path: string): Promise<Reply> => who.ask("GET", `/console/api${path}`);
 const post = (who: Visitor, path: string, body?: unknown): Promise<Reply> => who.ask("POST", `/console/api${path}`, body);
 const creditsOf = async (who: Visitor, query = "") => (await get(who, `/credits${query}`)).reported as unknown as CreditsView;
-const linesOf = async (who: Visitor, query = "") => ((await get(who, `/ledger${query}`)).reported as unknown as LedgerPage).lines;
+const rowsOf = async (who: Visitor, query = "") => ((await get(who, `/ledger${query}`)).reported as unknown as LedgerRowsPage).rows;
 const buy = async (usd: number, who = me) =>
   ((await post(who, "/purchases", { amount_usd: usd })).reported as unknown as Bought).id;
 const end = (id: string, how: "pay" | "cancel", who = me) => post(who, `/purchases/${id}/test`, { how });
@@ -65,7 +65,7 @@ test("a member gets 404 for other accounts and their purchases; operators and vi
   await no(end(id, "pay", them), 404, `There is no purchase ${id}.`);
   for (const who of [operator, viewer]) {
     expect(await creditsOf(who, query)).toMatchObject({ balanceCredits: 7700, buying: { mayBuy: false } });
-    expect(await linesOf(who, query)).toHaveLength(1);
+    expect(await rowsOf(who, query)).toHaveLength(1);
     expect((await get(who, `/purchases/${id}`)).reported).toMatchObject({ id, accountName: "tenant" });
     await no(get(who, "/credits"), 404, "Your user has no account; choose one.");
   }
@@ -97,7 +97,7 @@ test.each([10, 11, 4999, 5000])("a purchase of %d USD is credited once, with a r
     receipt: expect.stringMatching(/^R-\d{6}$/),
   });
   expect(await creditsOf(me)).toMatchObject({ balanceCredits: 1000 + usd * 100 });
-  expect((await linesOf(me))[0]).toMatchObject({ kind: "topup", purchaseId: id, changeCredits: usd * 100 });
+  expect((await rowsOf(me))[0]).toMatchObject({ kind: "topup", purchaseId: id, changeCredits: usd * 100 });
 });
 
 test.each([9, 5001, 10.5, -10, 0])("rejects a purchase of %d USD", async (usd) => {
@@ -134,7 +134,7 @@ test("reports a low balance below the threshold of the account, or else the defa
 });
 
 test("filters the ledger by kind and time, and names the invalid filter", async () => {
-  const count = async (query: string) => (await linesOf(me, `?${query}`)).length;
+  const count = async (query: string) => (await rowsOf(me, `?${query}`)).length;
   const atMs = harness.clock.nowMs();
   expect([await count("kind=topup"), await count("kind=capture"), await count("kind=")]).toEqual([1, 0, 1]);
   expect([await count(`from=${atMs + 1000}`), await count(`to=${atMs + 1000}`)]).toEqual([0, 1]);

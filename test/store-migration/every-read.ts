@@ -107,6 +107,7 @@ const ASKED: Asked = {
     ),
   usageBehind: (reads) => reads.usageBehind(),
   transfers: (reads, { accounts }) => each(accounts, ({ id }) => reads.transfers(id, null, MANY)),
+  ledgerGenerations: async (reads, { seqs }) => [...(await reads.ledgerGenerations(seqs))],
   transfersOf: (reads, { seqs }) => each(seqs, (seq) => reads.transfersOf(seq)),
   openGenerations: (reads) => reads.openGenerations(0, MANY),
   ledgerTotals: (reads) => reads.ledgerTotals({ upToSeq: 0, putCredits: 0, capturedCredits: 0 }, MANY),

@@ -9,6 +9,7 @@ import { listedReads } from "./queries/generation-lists.ts";
 import { generationReads } from "./queries/generations.ts";
 import { keyReads } from "./queries/keys.ts";
 import { operatorReads } from "./queries/operator.ts";
+import { ledgerGenerationReads } from "./queries/ledger-generations.ts";
 import { orphanReads } from "./queries/orphans.ts";
 import { pinReads } from "./queries/pins.ts";
 import { providerReads } from "./queries/providers.ts";
@@ -43,6 +44,7 @@ export const readsThrough = (
   ...usageReads(query, usageBehind),
   ...endUserReads(query),
   ...listedReads(query, dialect),
+  ...ledgerGenerationReads(query, dialect),
   ...orphanReads(query, dialect),
   ...operatorReads(query, dialect),
   ...recoveryReads(query, dialect, owned),

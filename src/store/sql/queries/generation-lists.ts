@@ -49,7 +49,7 @@ const listedIn = ({ items, json, labels }: Dialect): string =>
    FROM generation g JOIN account a ON a.seq = g.account_seq JOIN api_key k ON k.seq = g.key_seq
    WHERE g.seq IN (SELECT CAST(j.value AS bigint) FROM ${items(json("CAST(?1 AS text)"), "j")})`;
 // A JSON text can contain NUL, which a PostgreSQL text cannot.
-const excerptsIn = ({ items, json, body }: Dialect): string =>
+export const excerptsIn = ({ items, json, body }: Dialect): string =>
   `SELECT g.seq, substr(${json(`replace(${body}, '\\u0000', '\\ufffd')`)} -> 'input' ->> 'prompt', 1, ${EXCERPT}) AS prompt FROM generation g
    WHERE g.seq IN (SELECT CAST(j.value AS bigint) FROM ${items(json("CAST(?1 AS text)"), "j")})`;
 
