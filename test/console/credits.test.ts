@@ -27,7 +27,8 @@ afterAll(() => harness.close());
 const get = (who: Visitor, path: string): Promise<Reply> => who.ask("GET", `/console/api${path}`);
 const post = (who: Visitor, path: string, body?: unknown): Promise<Reply> => who.ask("POST", `/console/api${path}`, body);
 const creditsOf = async (who: Visitor, query = "") => (await get(who, `/credits${query}`)).reported as unknown as CreditsView;
-const rowsOf = async (who: Visitor, query = "") => ((await get(who, `/ledger${query}`)).reported as unknown as LedgerRowsPage).rows;
+const rowsOf = async (who: Visitor, query = "") =>
+  ((await get(who, `/ledger${query}`)).reported as unknown as LedgerRowsPage).rows;
 const buy = async (usd: number, who = me) =>
   ((await post(who, "/purchases", { amount_usd: usd })).reported as unknown as Bought).id;
 const end = (id: string, how: "pay" | "cancel", who = me) => post(who, `/purchases/${id}/test`, { how });

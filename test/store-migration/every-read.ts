@@ -160,6 +160,8 @@ const ASKED: Asked = {
     ),
   adjustmentsOfTransfers: async (reads, { accounts }) =>
     each(accounts, async ({ id }) => reads.adjustmentsOfTransfers((await reads.transfers(id, null, MANY)).map(({ seq }) => seq))),
+  spendAlert: (reads, { accounts }) => each(accounts, ({ seq }) => reads.spendAlert(seq)),
+  monthSpend: (reads, { accounts }) => each(accounts, ({ seq }) => reads.monthSpend(seq, NOW_MS)),
   lowBalance: (reads, { accounts }) => each(accounts, ({ seq }) => reads.lowBalance(seq)),
 };
 

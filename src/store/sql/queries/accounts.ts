@@ -28,7 +28,11 @@ type StoredCaller = Omit<Caller, "paused" | "scope" | "models" | "isLimited"> & 
   models: string | null;
   isLimited: number;
 };
-export type StoredTransferRow = Omit<TransferRow, "kind" | "from" | "to"> & { kind: TransferKind; from: LedgerSide; to: LedgerSide };
+export type StoredTransferRow = Omit<TransferRow, "kind" | "from" | "to"> & {
+  kind: TransferKind;
+  from: LedgerSide;
+  to: LedgerSide;
+};
 
 /** A negative number is stored for `forever`. */
 const retentionOf = (stored: number | null): AccountRow["promptRetentionS"] =>
