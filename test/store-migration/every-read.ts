@@ -133,6 +133,7 @@ const ASKED: Asked = {
   sessionByHash: (reads) => reads.sessionByHash(SESSION),
   userByEmail: (reads) => reads.userByEmail("ada@example.com"),
   users: (reads) => reads.users(),
+  countUsers: (reads, { accounts }) => each(accounts, ({ seq }) => reads.countUsers(seq, MANY)),
   sessionsOf: async (reads) => each(await reads.users(), ({ id }) => reads.sessionsOf(id)),
   invitationByHash: (reads) => reads.invitationByHash(INVITATION),
   invitations: (reads) => reads.invitations(),
