@@ -105,6 +105,10 @@ const ASKED: Asked = {
     each(accounts, ({ seq }) =>
       reads.endUserUsage({ accountSeq: seq, fromDay: 0, toDay: 99_999, beforeSeq: null, limit: MANY, maxExamined: MANY }),
     ),
+  usageByDay: (reads) =>
+    reads.usageByDay({ fromDay: 0, toDay: 99_999, accountId: null, by: "model" }, ["vidmodel-2.0", "vidmodel-2.0-fast"]),
+  endUserDays: (reads, { accounts }) =>
+    each(accounts, ({ seq }) => reads.endUserDays({ accountSeq: seq, seqs: [1, 2, 3], fromDay: 0, toDay: 99_999 })),
   usageBehind: (reads) => reads.usageBehind(),
   transfers: (reads, { accounts }) => each(accounts, ({ id }) => reads.transfers(id, null, MANY)),
   ledgerGenerations: async (reads, { seqs }) => [...(await reads.ledgerGenerations(seqs))],

@@ -1,4 +1,5 @@
 // German: every string of the console and the inspector, grouped by page.
+import { deMoney } from "./de-money.ts";
 import type { Words } from "./words.ts";
 
 const count = (n: number, one: string, more: string): string => `${n.toLocaleString("de-DE")} ${n === 1 ? one : more}`;
@@ -346,6 +347,7 @@ export const de: Words = {
     metadata: (name) => `Metadaten ${name}`,
     filesGone: "Die Aufbewahrungszeit der Dateien ist vorbei; sie wurden gelöscht.",
   },
+  ...deMoney,
   components: {
     about: "Alle Bausteine der Konsole mit ihren Zuständen. Aus ihnen bestehen die Seiten.",
     type: "Schrift",

@@ -1,4 +1,5 @@
 // English: every string of the console and the inspector, grouped by page.
+import { enMoney } from "./en-money.ts";
 
 /** `1 file`, `3 files` */
 const count = (n: number, one: string, more: string): string => `${n.toLocaleString("en-US")} ${n === 1 ? one : more}`;
@@ -345,6 +346,7 @@ export const en = {
     metadata: (name: string) => `Metadata ${name}`,
     filesGone: "The retention of the files has expired and they have been deleted.",
   },
+  ...enMoney,
   components: {
     about: "Every component of the console, with its states. Pages are made of these.",
     type: "Type",
