@@ -190,11 +190,10 @@ const isoTime = (ms: number): string => new Date(ms).toISOString().replace(".000
 
 const tooMany = (): never =>
   refuse("concurrency_limit", "The account has its maximum number of generations in progress; try again when one has finished.");
+/** The advice of an error to clients that send `max_cost_usd`, which pages do not. */
+export const OR_LOWER_MAX_COST = ", or lower max_cost_usd";
 const tooLittle = (needed: string, availableCredits: Credits): never =>
-  refuse(
-    "insufficient_credits",
-    `${needed} must be available and ${usd(availableCredits)} is; add credits, or lower max_cost_usd.`,
-  );
+  refuse("insufficient_credits", `${needed} must be available and ${usd(availableCredits)} is; add credits${OR_LOWER_MAX_COST}.`);
 
 const owing = (owedCredits: Credits): never =>
   refuse(

@@ -192,7 +192,6 @@ export const deMoney: typeof enMoney = {
     noneAbout: "Beendete Generierungen erscheinen hier innerhalb einer Minute.",
     more: (shown, all) => `Zeigt ${shown} von ${all}, höchste Ausgaben zuerst. Die CSV-Datei enthält alle.`,
     newestEndUsers: "Zeigt die neuesten Endnutzer. GET /v1/usage listet alle.",
-    week: (day) => `Woche ab ${day}`,
   },
   firstSteps: {
     title: "Erste Schritte",

@@ -173,7 +173,7 @@ export const enMoney = {
     total: "Total",
     day: "Day",
     daily: "Daily figures",
-    tableOf: (group: string) => `Usage by ${group}`,
+    tableOf: (group: string) => `Usage by ${group.toLowerCase()}`,
     spend: "Spend",
     share: "Share",
     generations: "Generations",
@@ -185,7 +185,6 @@ export const enMoney = {
     noneAbout: "Completed generations appear here within a minute.",
     more: (shown: number, all: number) => `Shows ${shown} of ${all}, highest spend first. The CSV has all.`,
     newestEndUsers: "Shows the newest end users. GET /v1/usage lists all.",
-    week: (day: string) => `Week from ${day}`,
   },
   firstSteps: {
     title: "Get started",

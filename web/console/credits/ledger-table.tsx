@@ -117,13 +117,13 @@ const Row = ({ row }: { row: LedgerRow }): VNode => {
           {usdText(row.balanceCredits)}
         </td>
       </tr>
-      <tr id={id} class="ledger-detail" hidden={!isOpen}>
-        {isOpen && (
+      {isOpen && (
+        <tr id={id} class="ledger-detail">
           <td colSpan={COLUMNS}>
             <Lines lines={row.lines} label={ledger.transfers} />
           </td>
-        )}
-      </tr>
+        </tr>
+      )}
     </Fragment>
   );
 };

@@ -89,7 +89,7 @@ export const LedgerPage = (): VNode => {
         </p>
       )}
       {!page && !fault && <Skeleton lines={8} />}
-      <div aria-busy={isBusy} aria-live="polite">
+      <div aria-busy={isBusy && page !== undefined} aria-live="polite">
         {page && page.rows.length > 0 && <LedgerTable rows={page.rows} />}
         {page && page.rows.length === 0 && (
           <Nothing isFiltered={FILTERS.some((name) => filters[name] !== "")} hasMore={page.next !== null} />
