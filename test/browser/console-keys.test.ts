@@ -215,7 +215,7 @@ here("the usage page", () => {
       );
       const csv = await byModel.getByRole("link", { name: "Download CSV" }).getAttribute("href");
       expect((await visitor.ask("GET", csv ?? "")).text).toContain("sim-image-1,sim-image-1,");
-      for (const figure of ["Generations", "Success rate", "Median time", "Spend"]) {
+      for (const figure of ["Generations", "Success", "Median time", "Spend"]) {
         await page.getByRole("radio", { name: figure, exact: true }).check();
         await page.getByText(new RegExp(`^${figure} per day over 30 days\\. Total `)).waitFor();
       }

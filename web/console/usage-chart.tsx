@@ -17,6 +17,8 @@ export type ChartProps = {
   most: number;
   /** The groups are parts of one sum; otherwise there is one value for each day. */
   isStacked: boolean;
+  /** Beside the total. */
+  controls: VNode;
   /** Shows one group only, or all again. */
   choose: (of: string) => void;
 };
@@ -115,7 +117,7 @@ const Legend = ({
   );
 };
 
-export const UsageChart = ({ title, total, days, series, format, most, isStacked, choose }: ChartProps): VNode => {
+export const UsageChart = ({ title, total, days, series, format, most, isStacked, controls, choose }: ChartProps): VNode => {
   const [pointed, setPointed] = useState<number | null>(null);
   const first = firstShown(series, days.length);
   const shown = Array.from({ length: days.length - first }, (_, n) => first + n);
@@ -125,10 +127,13 @@ export const UsageChart = ({ title, total, days, series, format, most, isStacked
   const says = words.usage.chart(title, days.length, total);
   return (
     <figure class="usage-chart card">
-      <figcaption>
-        <strong>{day === undefined || pointed === null ? total : format(sumOn(pointed))}</strong>
-        <span class="muted">{day === undefined ? title : dayName(day, { weekday: "short", year: "numeric" })}</span>
-      </figcaption>
+      <div class="chart-head">
+        <figcaption>
+          <strong>{day === undefined || pointed === null ? total : format(sumOn(pointed))}</strong>
+          <span class="muted">{day === undefined ? title : dayName(day, { weekday: "short", year: "numeric" })}</span>
+        </figcaption>
+        {controls}
+      </div>
       <p class="unseen">{says}</p>
       {/* The table has the same values, and the legend the same actions. */}
       <div class="plot" aria-hidden="true">

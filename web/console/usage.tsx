@@ -159,12 +159,6 @@ const Report = ({ view, state, set, nowMs }: StateProps & { view: UsageSeriesDto
   const choose = (of: string) => set({ [view.by]: state[view.by] === of ? "" : of });
   return (
     <>
-      <Segments
-        label={usage.metric}
-        values={METRICS.map((name) => [name, usage.metrics[name]] as const)}
-        current={metric}
-        choose={(name) => set({ metric: name })}
-      />
       <UsageChart
         title={usage.metrics[metric]}
         total={figure.total(view.total)}
@@ -174,6 +168,14 @@ const Report = ({ view, state, set, nowMs }: StateProps & { view: UsageSeriesDto
         most={figure.most}
         isStacked={metric === "spend" || metric === "generations"}
         choose={choose}
+        controls={
+          <Segments
+            label={usage.metric}
+            values={METRICS.map((name) => [name, usage.metrics[name]] as const)}
+            current={metric}
+            choose={(name) => set({ metric: name })}
+          />
+        }
       />
       <GroupTable
         view={view}

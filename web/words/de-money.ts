@@ -164,7 +164,7 @@ export const deMoney: typeof enMoney = {
     by: "Gruppieren nach",
     groups: { model: "Modell", key: "Schlüssel", account: "Konto", end_user: "Endnutzer" },
     metric: "Anzeigen",
-    metrics: { spend: "Ausgaben", generations: "Generierungen", success: "Erfolgsquote", wait: "Mittlere Dauer" },
+    metrics: { spend: "Ausgaben", generations: "Generierungen", success: "Erfolg", wait: "Mittlere Dauer" },
     scope: "Konten",
     own: "Mein Konto",
     all: "Alle Konten",

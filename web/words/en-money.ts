@@ -157,7 +157,7 @@ export const enMoney = {
     by: "Group by",
     groups: { model: "Model", key: "Key", account: "Account", end_user: "End user" },
     metric: "Show",
-    metrics: { spend: "Spend", generations: "Generations", success: "Success rate", wait: "Median time" },
+    metrics: { spend: "Spend", generations: "Generations", success: "Success", wait: "Median time" },
     scope: "Accounts",
     own: "My account",
     all: "All accounts",
