@@ -31,7 +31,7 @@ export type StripeClient = {
   openCheckout(purchase: PurchaseRow, place: CheckoutSession): Promise<{ sessionId: string; url: string | null }>;
   /** The checkout with its invoice; null if it does not exist. @throws StripeUnavailable */
   checkout(sessionId: string): Promise<Stripe.Checkout.Session | null>;
-  /** Ends an open checkout, so that nobody can pay it. @returns false if it is no longer open. @throws StripeUnavailable */
+  /** Ends an open checkout, so that it cannot be paid. @returns false if it is no longer open. @throws StripeUnavailable */
   expireCheckout(sessionId: string): Promise<boolean>;
   /** @throws StripeUnavailable */
   refundsOf(paymentIntent: string): Promise<Stripe.Refund[]>;

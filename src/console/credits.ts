@@ -49,8 +49,10 @@ const ledgerRequestOf = (account: AccountRow, { query }: CreditsRequest): Ledger
   return { accountId: account.id, kind: kind === "" ? null : kind, fromMs: timeIn(query, "from"), toMs: timeIn(query, "to") };
 };
 
-export const createCredits = ({ settings, checkout, clock, reads, post, rollUpUsage }: CreditsDeps) => {
-  const view = async (account: AccountRow, request: CreditsRequest): Promise<CreditsView> => {
+/** The page of an account as the user of a request sees it. */
+const viewsOf =
+  ({ settings, checkout, clock, reads }: Pick<CreditsDeps, "settings" | "checkout" | "clock" | "reads">) =>
+  async (account: AccountRow, request: CreditsRequest): Promise<CreditsView> => {
     const nowMs = clock.nowMs();
     const [own, alert, monthSpentCredits] = await Promise.all([
       reads.lowBalance(account.seq),
@@ -75,6 +77,10 @@ export const createCredits = ({ settings, checkout, clock, reads, post, rollUpUs
       },
     };
   };
+
+export const createCredits = (deps: CreditsDeps) => {
+  const { clock, reads, post, rollUpUsage } = deps;
+  const view = viewsOf(deps);
   return {
     /** `GET /console/api/credits`. */
     show: async (request: CreditsRequest): Promise<CreditsView> => view(await accountOf(reads, request), request),

@@ -1,11 +1,11 @@
 // Endpoints of the console API for generations: submit, list, show and download files.
 
 import { Type } from "@sinclair/typebox";
-import { ApiError, refuse } from "../domain/api-errors.ts";
+import { ApiError, OR_LOWER_MAX_COST, refuse } from "../domain/api-errors.ts";
 import type { Caller, Json, JsonObject } from "../domain/types.ts";
 import { type Cancel, pendingSinceMs } from "../generations/cancel.ts";
 import type { Erase } from "../generations/erase.ts";
-import { OR_LOWER_MAX_COST, type Submit } from "../generations/submit.ts";
+import type { Submit } from "../generations/submit.ts";
 import { answerFile, type StoredResults } from "../http/endpoints/content.ts";
 import { fingerprintedRequest, idempotencyKeyOf, readEnvelope } from "../http/parse-submission.ts";
 import type { ListedGeneration, StoreReads } from "../store/store.ts";

@@ -26,7 +26,7 @@ test("a new account has done nothing, and each step is done when the account has
   const { accountSeq } = await openEmpty();
   const ada = await openVisitor(harness, "member", { accountSeq });
   expect(await stepsOf(ada)).toEqual(NONE);
-  // The hidden key of the playground is no key that somebody made.
+  // The hidden key of the playground is not a key that a user created.
   await store.commit([{ mutation: "make-console-key", accountSeq, id: newId("key"), atMs: NOW_MS }]);
   expect(await stepsOf(ada)).toEqual(NONE);
   await topUp(store, accountSeq, 1000);

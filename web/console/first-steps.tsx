@@ -1,4 +1,4 @@
-// First steps of a new account: what there is to do, each with its page. They go away when all are done or when they are hidden.
+// First steps of a new account: what there is to do, each with its page. They disappear when all are done or when they are hidden.
 import { Check, X } from "lucide";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";

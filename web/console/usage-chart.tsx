@@ -142,8 +142,10 @@ export const UsageChart = ({ title, total, days, series, format, most, isStacked
             <span key={value}>{format(value)}</span>
           ))}
         </span>
+        {/* biome-ignore lint/a11y/noStaticElementInteractions: the legend and the table have the same values. */}
         <div class={`bars${shown.length > DENSE ? " is-dense" : ""}`} onMouseLeave={() => setPointed(null)}>
           {shown.map((n) => (
+            // biome-ignore lint/a11y/noStaticElementInteractions: as above.
             <span
               key={days[n]}
               class={`bar-day${n === pointed ? " is-pointed" : ""}`}

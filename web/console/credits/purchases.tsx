@@ -30,7 +30,7 @@ const OpenCheckout = ({ purchase, changed }: { purchase: PurchaseView; changed: 
     setBusy(false);
   };
   const path = `/console/api/purchases/${purchase.id}`;
-  const goOn = async () => location.assign((await call<Bought>("POST", `${path}/checkout`)).url);
+  const openCheckout = async () => location.assign((await call<Bought>("POST", `${path}/checkout`)).url);
   const cancel = async () => {
     await call("POST", `${path}/cancel`);
     showToast(purchases.canceled);
@@ -38,7 +38,7 @@ const OpenCheckout = ({ purchase, changed }: { purchase: PurchaseView; changed: 
   };
   return (
     <>
-      <button type="button" class="button is-small" disabled={isBusy} onClick={() => void run(goOn)}>
+      <button type="button" class="button is-small" disabled={isBusy} onClick={() => void run(openCheckout)}>
         {purchases.continue}
       </button>
       <button
