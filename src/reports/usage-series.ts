@@ -87,17 +87,16 @@ const daysOfOne = (rows: readonly EndUserDayRow[], { fromDay, toDay }: Range): U
   });
 };
 
-const sumOf = (lines: readonly UsageLine[]): UsageLine =>
-  lines.reduce(
-    (sum, { count, succeeded, failed, chargedCredits }) => ({
-      ...sum,
-      count: sum.count + count,
-      succeeded: sum.succeeded + succeeded,
-      failed: sum.failed + failed,
-      chargedCredits: sum.chargedCredits + chargedCredits,
-    }),
-    lineOf("", "Total", []),
-  );
+const sumOf = (lines: readonly UsageLine[]): UsageLine => {
+  const sum = lineOf("", "Total", []);
+  for (const { count, succeeded, failed, chargedCredits } of lines) {
+    sum.count += count;
+    sum.succeeded += succeeded;
+    sum.failed += failed;
+    sum.chargedCredits += chargedCredits;
+  }
+  return sum;
+};
 
 type OfAccount = Range & { account: { seq: number; id: string }; nowMs: number };
 
