@@ -115,6 +115,7 @@ here("the ledger page", () => {
     ]);
     await page.getByLabel("Kind").selectOption("Charge");
     await page.waitForURL(/kind=capture/);
+    await ledgerOf(page).getByRole("cell", { name: "Top-up", exact: true }).waitFor({ state: "detached" });
     await ledgerOf(page).getByRole("cell", { name: "Charge", exact: true }).waitFor();
     expect(await ledgerOf(page).getByRole("row").count()).toBe(2);
     const csv = await page.getByRole("link", { name: "Download CSV" }).getAttribute("href");
