@@ -124,7 +124,7 @@ const openMethods = ({
 
   const admin: Omit<Methods, keyof RouteTrials> = {
     ...createProviderAdmin({ ...providerDeps, post, clock, kept: () => reads.providerKeys(), nodes: reads.nodes }),
-    ...createUserAdmin({ reads, post, clock, linkMade }),
+    ...createUserAdmin({ reads, mode, post, clock, linkMade }),
     ...createGenerationAdmin({ reads, post, decide, isReachable, by, clock }),
     createAccount: async ({ reference, name, creditCredits }) => {
       const id = idFor("acc", reference);

@@ -6,6 +6,7 @@ import { readEmail, type UserRole } from "../domain/user-mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { InvitationRow, UserRow } from "../store/user-reads.ts";
 import { AdminError } from "./admin-error.ts";
+import { DEMO_ACCOUNT_ID } from "./demo-account.ts";
 import { requireDone } from "./keys.ts";
 
 /** `path`: path in the console, with the token, of which only the hash is stored. */
@@ -26,7 +27,10 @@ export type UserAdmin = {
   setUser(request: { user: string; role?: UserRole; disabled?: boolean }): Promise<UserRow>;
   /** Creates a link for setting a new password; using it ends all sessions of the user. */
   resetUser(query: { user: string }): Promise<CreatedInvitation>;
-  /** Creates the link for the first operator; earlier links become invalid. */
+  /**
+   * Creates the link for the first operator; earlier links become invalid. With the simulator, the operator gets the demo account, if
+   * the start created it; else a new account.
+   */
   setUpLink(ask: object): Promise<CreatedInvitation>;
 };
 
@@ -36,6 +40,7 @@ const PATHS = { setup: "/console/setup", invite: "/console/join", reset: "/conso
 
 export type UserAdminDeps = {
   reads: StoreReads;
+  mode: "test" | "live";
   post: (mutation: AdminMutation) => Promise<AdminResult>;
   clock: Clock;
   /** Called with each link that was made for a known address. */
@@ -55,7 +60,7 @@ const userFinder =
     });
   };
 
-export const createUserAdmin = ({ reads, post, clock, linkMade }: UserAdminDeps): UserAdmin => {
+export const createUserAdmin = ({ reads, mode, post, clock, linkMade }: UserAdminDeps): UserAdmin => {
   const userOf = userFinder(reads);
   const link = async (
     kind: keyof typeof PATHS,
@@ -121,6 +126,9 @@ export const createUserAdmin = ({ reads, post, clock, linkMade }: UserAdminDeps)
       linkMade({ kind: "reset", ...made, email });
       return { ...made, email };
     },
-    setUpLink: () => link("setup", { role: "operator" }),
+    setUpLink: async () => {
+      const demo = mode === "test" ? await reads.account(DEMO_ACCOUNT_ID) : undefined;
+      return link("setup", { role: "operator", accountSeq: demo?.seq ?? null });
+    },
   };
 };

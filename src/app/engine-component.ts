@@ -15,7 +15,10 @@ import type { Components, ComponentsDeps } from "./service-types.ts";
 import type { InputFiles } from "./upload-components.ts";
 
 /** Caches and queues outside the engine that committed mutations change, those of callers and users also on other nodes. */
-export type CallerCaches = Pick<EngineDeps, "callersChanged" | "usersChanged" | "webhooksChanged" | "balanceFell">;
+export type CallerCaches = Pick<
+  EngineDeps,
+  "callersChanged" | "usersChanged" | "webhooksChanged" | "balanceFell" | "spendReached"
+>;
 
 export type EngineComponent = Pick<Components, "rekeyed" | "rekeyedAll"> & {
   engine: Engine;
@@ -126,6 +129,7 @@ export const createEngineComponent = async (
     usersChanged: () => parts.caches.target().usersChanged(),
     webhooksChanged: (mutation, outcome) => parts.caches.target().webhooksChanged(mutation, outcome),
     balanceFell: (lowBalance) => parts.caches.target().balanceFell(lowBalance),
+    spendReached: (reached) => parts.caches.target().spendReached(reached),
   });
   engineConnection.connect(engine);
   // Work that waits for the lease is stopped with it, because an unavailable store must not delay the exit.

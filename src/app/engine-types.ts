@@ -28,7 +28,10 @@ import type { Store } from "../store/store.ts";
 import type { ServicePhase } from "./admission-gate.ts";
 
 /** Dependencies of the engine; the simulation passes its own. */
-export type EngineDeps = Pick<PostCommitDeps, "callersChanged" | "usersChanged" | "webhooksChanged" | "balanceFell"> & {
+export type EngineDeps = Pick<
+  PostCommitDeps,
+  "callersChanged" | "usersChanged" | "webhooksChanged" | "balanceFell" | "spendReached"
+> & {
   limits: Settings["limits"];
   clock: Clock;
   log: Log;

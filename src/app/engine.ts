@@ -106,7 +106,7 @@ const createLifecycle = (deps: EngineDeps, parts: LifecycleParts): Pick<Engine, 
 };
 
 export const createEngine = async (deps: EngineDeps): Promise<Engine> => {
-  const { clock, log, store, stuck, callersChanged, usersChanged, webhooksChanged, balanceFell } = deps;
+  const { clock, log, store, stuck, callersChanged, usersChanged, webhooksChanged, balanceFell, spendReached } = deps;
   const phases = createServicePhases();
   // The ledger is constructed first, and everything that its commits are reported to needs it.
   const postCommit = createConnection<PostCommit>("post-commit");
@@ -139,7 +139,7 @@ export const createEngine = async (deps: EngineDeps): Promise<Engine> => {
   postCommit.connect(
     createPostCommit({
       ...{ records, attempts, routes, health, facts, watch, supervisor },
-      ...{ callersChanged, usersChanged, webhooksChanged, balanceFell },
+      ...{ callersChanged, usersChanged, webhooksChanged, balanceFell, spendReached },
     }),
   );
   const takeover = createTakeover({ store, supervisor, late, effects, health, routes, clock, isOver: phases.isStopped });

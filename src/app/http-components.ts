@@ -297,6 +297,7 @@ export const createHttpComponents = (list: ComponentList, deps: ComponentsDeps, 
       webhooks.webhooks.add(lowBalance.deliveries);
       parts.notifications.balanceFell(lowBalance);
     },
+    spendReached: parts.notifications.spendReached,
   });
   const upkeep = createMaintenance({ reads: store, post, clock, log, keys: http.keyUse, rollUpUsage });
   const beginDrain = addHttp(list, deps, parts, { http, inspector, closing });

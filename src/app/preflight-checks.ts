@@ -1,6 +1,6 @@
 // Checks of a start that concern several settings; `config check` runs the same.
 
-import { requireStripeSettings } from "../billing/validate-config.ts";
+import { requireSeller, requireStripeSettings } from "../billing/validate-config.ts";
 import { BadSetting, type Settings } from "../config/schema.ts";
 import { requireBucket } from "../files/create-storage.ts";
 import { requireMailSettings } from "../mail/validate-config.ts";
@@ -54,6 +54,7 @@ export const startChecks = (
   () => requireBucket(settings, settings.store.url !== ""),
   () => requireNoBackupDir(settings),
   () => requireStripeSettings(settings, mode),
+  () => requireSeller(settings),
   () => requireMailSettings(settings),
   () => void catalogueOf(settings, mode === "test"),
 ];

@@ -23,6 +23,7 @@ export const watchAvailability = (stripe: StripeClient, log: Log): StripeClient 
   return {
     openCheckout: watched(stripe.openCheckout),
     checkout: watched(stripe.checkout),
+    expireCheckout: watched(stripe.expireCheckout),
     refundsOf: watched(stripe.refundsOf),
     eventsSince: watched(stripe.eventsSince),
     event: stripe.event,

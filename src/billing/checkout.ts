@@ -46,6 +46,11 @@ export type Checkout = {
    * current row
    */
   refresh(purchaseId: string): Promise<PurchaseRow | undefined>;
+  /**
+   * Ends the checkout of an open purchase without a payment. A checkout at Stripe is ended there first, so that it cannot be paid any
+   * more. @throws BillingError
+   */
+  cancel(purchaseId: string): Promise<void>;
   /** Ends a simulated checkout. @throws BillingError */
   endTest(purchaseId: string, how: "pay" | "cancel", by: Principal): Promise<void>;
   /** Handles a delivery of Stripe; null if Stripe is not configured. */
@@ -108,6 +113,23 @@ export const createCheckout = (deps: CheckoutDeps): Checkout => {
     throw new BillingError("conflict", "This checkout has expired; start a new purchase.");
   };
 
+  /** @throws BillingError if Stripe cannot end the checkout; then it may still be paid. */
+  const endAtStripe = async (row: PurchaseRow, sessionId: string): Promise<void> => {
+    const unavailable = new BillingError(
+      "unavailable",
+      "The payment service is unavailable, so the checkout is still open. Try again in a minute.",
+    );
+    if (!stripe) throw unavailable;
+    try {
+      // A checkout that is no longer open was paid, or has expired.
+      if (!(await stripe.expireCheckout(sessionId))) await round.ask(row);
+    } catch (fault) {
+      if (!(fault instanceof StripeUnavailable)) throw fault;
+      log("payment provider unavailable", { purchase_id: row.id, account_id: row.accountId, reason: fault.message });
+      throw unavailable;
+    }
+  };
+
   return {
     provider,
     buy: async ({ accountId, by, usd }) => {
@@ -154,6 +176,14 @@ export const createCheckout = (deps: CheckoutDeps): Checkout => {
         log("payment provider unavailable", { purchase_id: id, account_id: row.accountId, reason: fault.message });
       }
       return reads.purchase(id);
+    },
+    cancel: async (id) => {
+      const row = await found(id);
+      if (row.state === "open" && row.provider === "stripe" && row.sessionId !== null) await endAtStripe(row, row.sessionId);
+      const { state } = await found(id);
+      if (state === "paid" || state === "mismatched")
+        throw new BillingError("conflict", "This purchase was paid, so it cannot be canceled.");
+      if (state === "open") await booking.over(id);
     },
     endTest: async (id, how, by) => {
       const row = await found(id);

@@ -31,6 +31,8 @@ export type StripeClient = {
   openCheckout(purchase: PurchaseRow, place: CheckoutSession): Promise<{ sessionId: string; url: string | null }>;
   /** The checkout with its invoice; null if it does not exist. @throws StripeUnavailable */
   checkout(sessionId: string): Promise<Stripe.Checkout.Session | null>;
+  /** Ends an open checkout, so that it cannot be paid. @returns false if it is no longer open. @throws StripeUnavailable */
+  expireCheckout(sessionId: string): Promise<boolean>;
   /** @throws StripeUnavailable */
   refundsOf(paymentIntent: string): Promise<Stripe.Refund[]>;
   /** Events of the given types since a time (s since 1970), oldest first. @throws StripeUnavailable */
@@ -86,7 +88,8 @@ const idempotencyKeyOf = (id: string): string => `genrouter-${id}`;
 
 /** The library is loaded on first use, so that a start, and a service without Stripe, does not load it. */
 export const createStripeClient = (settings: Settings["stripe"]): StripeClient => {
-  let loading: Promise<{ stripe: Stripe; isMissing: (fault: unknown) => boolean }> | undefined;
+  type Loaded = { stripe: Stripe; isMissing: (fault: unknown) => boolean; isRejected: (fault: unknown) => boolean };
+  let loading: Promise<Loaded> | undefined;
   const library = () => {
     loading ??= import("stripe").then(({ default: Library }) => ({
       stripe: new Library(settings.secret_key, {
@@ -98,6 +101,8 @@ export const createStripeClient = (settings: Settings["stripe"]): StripeClient =
       isMissing: (fault) =>
         fault instanceof Library.errors.StripeInvalidRequestError &&
         (fault.code === "resource_missing" || fault.statusCode === 404),
+      // 403 is a key without the permission, which says nothing about the checkout.
+      isRejected: (fault) => fault instanceof Library.errors.StripeInvalidRequestError && fault.statusCode !== 403,
     }));
     return loading;
   };
@@ -119,6 +124,13 @@ export const createStripeClient = (settings: Settings["stripe"]): StripeClient =
       return stripe.checkout.sessions
         .retrieve(sessionId, { expand: ["invoice"] })
         .catch((fault: unknown) => (isMissing(fault) ? null : unavailable(fault)));
+    },
+    expireCheckout: async (sessionId) => {
+      const { stripe, isRejected } = await library();
+      return stripe.checkout.sessions.expire(sessionId).then(
+        () => true,
+        (fault: unknown) => (isRejected(fault) ? false : unavailable(fault)),
+      );
     },
     refundsOf: async (paymentIntent) => {
       const { stripe } = await library();

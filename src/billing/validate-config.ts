@@ -1,4 +1,4 @@
-// Validates the Stripe settings: complete, and of the mode of the data directory.
+// Validates the settings of payments: complete, and of the mode of the data directory.
 import { BadSetting, PREFIX, type Settings } from "../config/schema.ts";
 
 const KEY = `${PREFIX}STRIPE__SECRET_KEY`;
@@ -25,4 +25,19 @@ export const requireStripeSettings = ({ stripe }: Pick<Settings, "stripe">, mode
     throw new BadSetting(
       `${KEY}: a live key would charge customers for simulated results; use a test key (sk_test_…), or omit --simulate`,
     );
+};
+
+const NAME = `${PREFIX}CREDITS__SELLER_NAME`;
+const ADDRESS = `${PREFIX}CREDITS__SELLER_ADDRESS`;
+
+/** True if receipts name a seller. */
+export const isSellerSet = ({ seller_name }: Pick<Settings["credits"], "seller_name">): boolean => seller_name !== "";
+
+/** @throws BadSetting if the seller of receipts is incomplete */
+export const requireSeller = ({ credits }: Pick<Settings, "credits">): void => {
+  const { seller_name, seller_address, seller_tax_id } = credits;
+  if (seller_name === "" && (seller_address !== "" || seller_tax_id !== ""))
+    throw new BadSetting(`${NAME}: is missing, so receipts would have no seller; set it, or unset the other seller settings`);
+  if (seller_name !== "" && seller_address.trim() === "")
+    throw new BadSetting(`${ADDRESS}: is missing; receipts need the postal address of the seller, or unset ${NAME}`);
 };

@@ -3,7 +3,8 @@
 // Its key is stored, so that later starts print the same key.
 import { chmodSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { AdminService } from "../admin/admin-service.ts";
+import type { AdminService, CreatedAccount } from "../admin/admin-service.ts";
+import { DEMO_REFERENCE } from "../admin/demo-account.ts";
 import { newReference } from "../admin/request-reference.ts";
 import { StoreFull } from "../domain/commit-errors.ts";
 import { hashApiKey } from "../domain/ids.ts";
@@ -24,9 +25,12 @@ const keptKey = (dir: string): string | undefined => {
 /** Delay before a write to a full disk is repeated, ms. */
 const RETRY_MS = 1_000;
 
+/** Creates the demo account, or returns the one that exists. @throws StoreFull */
+export const demoAccount = (admin: Pick<AdminService, "createAccount">): Promise<CreatedAccount> =>
+  admin.createAccount({ reference: DEMO_REFERENCE, name: DEMO_NAME, creditCredits: DEMO_CREDITS });
+
 const makeKey = async (dir: string, admin: AdminService): Promise<string> => {
-  // If an earlier start was killed, the account may already exist. Its reference prevents a second one.
-  const { id } = await admin.createAccount({ reference: "demo account", name: DEMO_NAME, creditCredits: DEMO_CREDITS });
+  const { id } = await demoAccount(admin);
   const { key } = await admin.createKey({ reference: newReference("key"), accountId: id, scope: "generate", name: DEMO_NAME });
   const path = join(dir, DEMO_KEY_FILE);
   writeFileSync(`${path}.part`, `${key}\n`, { mode: 0o600 });

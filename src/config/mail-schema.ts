@@ -8,7 +8,7 @@ export const MailSettings = Type.Object(
       pattern: "^[^\\s/@:]*$|^\\[?[0-9a-fA-F:]+\\]?$",
       expects: "a host name or an address without port, such as smtp.example.com",
       description:
-        "SMTP server for invitations, password links, low balances and disabled webhook endpoints. If empty, no mail is sent",
+        "SMTP server for invitations, password links, low balances, spend alerts and disabled webhook endpoints. If empty, no mail is sent",
     }),
     port: Type.Integer({ default: 587, minimum: 1, maximum: 65535, description: "port of the SMTP server" }),
     security: Type.Union([Type.Literal("starttls"), Type.Literal("tls"), Type.Literal("none")], {

@@ -274,6 +274,24 @@ export const SettingsSchema = Type.Object(
           description:
             "available balance in USD below which an account's users see a low-balance alert and its webhooks receive credits.low; 0: never. An account can set its own value",
         }),
+        seller_name: Type.String({
+          default: "",
+          pattern: "^[^\\x00-\\x1f\\x7f]{0,200}$",
+          expects: "one line of at most 200 characters",
+          description: "name of the seller on receipts. If empty, receipts name none",
+        }),
+        seller_address: Type.String({
+          default: "",
+          pattern: "^[^\\x00-\\x09\\x0b-\\x1f\\x7f]{0,500}$",
+          expects: "lines of at most 500 characters in total",
+          description: "postal address of the seller on receipts, with line breaks; required with credits.seller_name",
+        }),
+        seller_tax_id: Type.String({
+          default: "",
+          pattern: "^[^\\x00-\\x1f\\x7f]{0,100}$",
+          expects: "one line of at most 100 characters",
+          description: "tax id of the seller on receipts, such as a VAT number",
+        }),
       },
       { default: {}, additionalProperties: false },
     ),

@@ -14,6 +14,11 @@ export type CreditsView = {
   owedCredits: Credits;
   /** Threshold of the low-balance alert; 0 switches it off. */
   low: { thresholdCredits: Credits; isDefault: boolean; isLow: boolean };
+  /**
+   * The spend of this calendar month (UTC) and the amount that the account is notified about; null: no alert. `monthSpentCredits`: what
+   * the generations cost that have ended in it, up to a minute ago.
+   */
+  spend: { alertCredits: Credits | null; monthSpentCredits: Credits; isReached: boolean };
   /** `provider` is null if only an operator grants credits. `mayBuy`: the user may buy credits for this account. */
   buying: { provider: PurchaseProvider | null; mayBuy: boolean; packsUsd: readonly number[]; leastUsd: number; mostUsd: number };
 };
@@ -36,9 +41,21 @@ export type PurchaseView = {
   refundedCredits: Credits;
   disputedCredits: Credits;
 };
+/** `GET /console/api/purchases/:id`: `seller` is null if the settings name none. An address has several lines. */
+export type ReceiptView = PurchaseView & { seller: { name: string; address: string; taxId: string } | null };
 export type PurchasesPage = { purchases: PurchaseView[]; next: string | null };
 /** `POST /console/api/purchases`: URL of the checkout. */
 export type Bought = { id: string; url: string };
 
+/** `GET /console/api/first-steps`: what a new account has done. `mayInvite`: the user may invite others to it. */
+export type FirstSteps = {
+  hasGenerated: boolean;
+  hasCredits: boolean;
+  hasKey: boolean;
+  hasColleague: boolean;
+  mayInvite: boolean;
+};
+
 /** `GET /console/api/ledger`. */
-export type { LedgerLine, LedgerPage } from "../reports/ledger.ts";
+export type { LedgerLine } from "../reports/ledger.ts";
+export type { LedgerRow, LedgerRowsPage } from "../reports/ledger-rows.ts";

@@ -44,6 +44,7 @@ export const filtersOf = (
     fromMs: numberOf(query, "from"),
     toMs: numberOf(query, "to"),
     keyId: query.get("key") || null,
+    endUser: query.get("end_user") || null,
     from: numberOf(query, "before"),
   };
 };

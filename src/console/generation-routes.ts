@@ -1,7 +1,7 @@
 // Endpoints of the console API for generations: submit, list, show and download files.
 
 import { Type } from "@sinclair/typebox";
-import { refuse } from "../domain/api-errors.ts";
+import { ApiError, OR_LOWER_MAX_COST, refuse } from "../domain/api-errors.ts";
 import type { Caller, Json, JsonObject } from "../domain/types.ts";
 import { type Cancel, pendingSinceMs } from "../generations/cancel.ts";
 import type { Erase } from "../generations/erase.ts";
@@ -66,6 +66,12 @@ export const requestedAccount = async (
   return { seq: account.seq, id: account.id };
 };
 
+/** The form of the console has no maximum cost that could be lowered. */
+const inConsole = (fault: unknown): never => {
+  if (!(fault instanceof ApiError) || fault.code !== "insufficient_credits") throw fault;
+  throw new ApiError(fault.code, fault.message.replace(OR_LOWER_MAX_COST, ""));
+};
+
 export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => {
   const { reads, results, viewOptions, accessAudit, thumb } = deps;
   const unknown = () => refuse("not_found", "There is no such generation.");
@@ -89,7 +95,7 @@ export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => 
     const idempotencyKey = idempotencyKeyOf(request) ?? refuse("invalid_request", "Idempotency-Key: is missing.");
     const kept = fingerprintedRequest(JSON.stringify(query.body), query.body as JsonObject, idempotencyKey);
     const order = { ...readEnvelope(query.body as Json), ...kept, caller, requestId };
-    const { record } = await deps.submit(order);
+    const { record } = await deps.submit(order).catch(inConsole);
     const { prompt } = order.input;
     const excerpt = typeof prompt === "string" ? prompt : null;
     const key = { id: caller.keyId, name: "", start: "", isPlayground: true };

@@ -4,6 +4,7 @@ import { refuse } from "../domain/api-errors.ts";
 import type { Principal } from "../domain/mutations.ts";
 import { csvFile } from "../reports/csv.ts";
 import { usageCsv } from "../reports/usage.ts";
+import { SERIES_GROUPINGS, type SeriesGrouping } from "../reports/usage-series.ts";
 import { USAGE_GROUPINGS, type UsageGrouping } from "../store/store.ts";
 import { createKeyService, type KeyServiceDeps } from "./key-service.ts";
 import { actorOf, type ConsoleRequest, type ConsoleRoute } from "./request-context.ts";
@@ -21,6 +22,7 @@ const KEY = object({ ...TERMS, scope: Type.Union([Type.Literal("generate"), Type
 const CHANGE = Type.Partial(object(TERMS), { additionalProperties: false, minProperties: 1 });
 const ROTATION = object({ overlapMs: Type.Integer({ minimum: 0, maximum: 30 * 86_400_000 }) });
 
+const isSeriesBy = (text: string): text is SeriesGrouping => SERIES_GROUPINGS.some((by) => by === text);
 const isUsageBy = (text: string): text is UsageGrouping => USAGE_GROUPINGS.some((by) => by === text);
 
 export const keyRoutes = (deps: KeyServiceDeps<Principal>): ConsoleRoute[] => {
@@ -29,8 +31,23 @@ export const keyRoutes = (deps: KeyServiceDeps<Principal>): ConsoleRoute[] => {
   const usage = async (request: ConsoleRequest) => {
     const by = request.query.get("by") ?? "day";
     const days = { from: request.query.get("from") ?? undefined, to: request.query.get("to") ?? undefined };
+    const filters = { model: request.query.get("model") || undefined, key: request.query.get("key") || undefined };
     if (!isUsageBy(by)) return refuse("invalid_request", `by: one of ${USAGE_GROUPINGS.join(", ")}.`);
-    return service.usage(request.who, { account: account(request), ...days, by });
+    return service.usage(request.who, { account: account(request), ...days, ...filters, by });
+  };
+  const series = async (request: ConsoleRequest) => {
+    const { query, who } = request;
+    const asked = (name: string) => query.get(name) || undefined;
+    const by = query.get("by") ?? "model";
+    if (!isSeriesBy(by)) return refuse("invalid_request", `by: one of ${SERIES_GROUPINGS.join(", ")}.`);
+    const filters = {
+      from: asked("from"),
+      to: asked("to"),
+      model: asked("model"),
+      key: asked("key"),
+      endUser: asked("end_user"),
+    };
+    return service.series(who, { account: account(request), ...filters, by });
   };
   const path = "/console/api/keys";
   return [
@@ -70,6 +87,7 @@ export const keyRoutes = (deps: KeyServiceDeps<Principal>): ConsoleRoute[] => {
       answer: (request) => service.revoke(request.who, request.params.id ?? "", actorOf(request)),
     },
     { method: "GET", path: "/console/api/usage", who: "user", answer: usage },
+    { method: "GET", path: "/console/api/usage/series", who: "user", answer: series },
     {
       method: "GET",
       path: "/console/api/usage.csv",

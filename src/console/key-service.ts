@@ -5,9 +5,10 @@
 import { ApiError, refuse } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
 import { usageRange, usageView } from "../reports/usage.ts";
+import { endUserSeries, type SeriesGrouping, type SeriesReads, usageSeries } from "../reports/usage-series.ts";
 import type { AccountRow, StoreReads, UsageGrouping } from "../store/store.ts";
 import { keyViews } from "./keys.ts";
-import type { CreatedKeyDto, KeyRequest, KeysPage, KeyView, UsageDto } from "./keys-dto.ts";
+import type { CreatedKeyDto, KeyRequest, KeysPage, KeyView, UsageDto, UsageSeriesDto } from "./keys-dto.ts";
 
 /** The user of a request, from the session. */
 export type Requester = { role: "member" | "viewer" | "operator"; accountId: string | null };
@@ -15,7 +16,7 @@ type Listed = Parameters<typeof keyViews>[0][number];
 
 /** The parts of the admin service that these pages use; `by` is recorded with each change. */
 export type KeyServiceDeps<By> = {
-  reads: Pick<StoreReads, "usage" | "accounts" | "account" | "key" | "keys">;
+  reads: Pick<StoreReads, "account" | "key"> & SeriesReads;
   admin: {
     createKey(request: {
       reference: string;
@@ -46,6 +47,8 @@ export type KeyServiceDeps<By> = {
 };
 type Terms = Pick<KeyRequest, "expiresAtMs" | "models" | "limits">;
 
+type UsageFilters = Partial<Record<"account" | "from" | "to" | "model" | "key", string | undefined>>;
+
 const READ_ONLY = "Your role has read access only.";
 
 export const createKeyService = <By>({ reads, admin, models, rollUpUsage, newReference, forbid, clock }: KeyServiceDeps<By>) => {
@@ -73,6 +76,12 @@ export const createKeyService = <By>({ reads, admin, models, rollUpUsage, newRef
     const [view] = keyViews([row], clock.nowMs());
     if (!view) throw new Error("a key has no view");
     return view;
+  };
+
+  /** The user's own account if none is named; null: all accounts, for operators and viewers by `*` or without an account. */
+  const usageAccount = async (who: Requester, requested: string | undefined): Promise<AccountRow | null> => {
+    const isOfAll = who.role !== "member" && (requested === "*" || (requested === undefined && who.accountId === null));
+    return isOfAll ? null : accountFor(who, requested);
   };
 
   return {
@@ -106,21 +115,33 @@ export const createKeyService = <By>({ reads, admin, models, rollUpUsage, newRef
       await changeable(who, id);
       return one(await admin.revokeKey({ id, by }));
     },
-    /**
-     * Without an account, operators and viewers get the usage of all accounts. @throws ApiError for an invalid or too long range
-     * of days.
-     */
-    usage: async (
-      who: Requester,
-      request: { account?: string | undefined; from?: string | undefined; to?: string | undefined; by: UsageGrouping },
-    ): Promise<UsageDto> => {
-      const isOfAll = who.role !== "member" && request.account === undefined;
-      const accountId = isOfAll ? null : (await accountFor(who, request.account)).id;
-      if (request.by === "account" && accountId !== null && who.role === "member")
-        return refuse("invalid_request", "by: day, model or key.");
+    /** @throws ApiError for an invalid or too long range of days. */
+    usage: async (who: Requester, request: UsageFilters & { by: UsageGrouping }): Promise<UsageDto> => {
+      const account = await usageAccount(who, request.account);
+      if (request.by === "account" && who.role === "member") return refuse("invalid_request", "by: day, model or key.");
       const range = usageRange(request, clock.nowMs());
+      const { by, model = null, key: keyId = null } = request;
       await rollUpUsage();
-      return usageView(reads, { ...range, accountId, by: request.by });
+      return usageView(reads, { ...range, accountId: account?.id ?? null, by, model, keyId });
+    },
+    /** Usage by day and group, for a chart. @throws ApiError for an invalid range or combination of filters */
+    series: async (
+      who: Requester,
+      request: UsageFilters & { by: SeriesGrouping; endUser?: string | undefined },
+    ): Promise<UsageSeriesDto> => {
+      const account = await usageAccount(who, request.account);
+      const { by, model = null, key: keyId = null, endUser = null } = request;
+      if (by === "account" && who.role === "member") return refuse("invalid_request", "by: one of model, key, end_user.");
+      const range = usageRange(request, clock.nowMs());
+      const isOfEndUsers = by === "end_user" || endUser !== null;
+      if (isOfEndUsers && (model !== null || keyId !== null))
+        return refuse("invalid_request", "end_user: cannot be combined with model or key, because usage is not counted by both.");
+      await rollUpUsage();
+      if (by === "end_user" || endUser !== null)
+        return account === null
+          ? refuse("invalid_request", "account: end users belong to one account; name one.")
+          : endUserSeries(reads, { ...range, account, endUser, nowMs: clock.nowMs() });
+      return usageSeries(reads, { ...range, accountId: account?.id ?? null, by, model, keyId });
     },
   };
 };

@@ -4,6 +4,7 @@
 
 import type { Credits, KeyLimits, KeyScope, KeyWindow } from "../domain/types.ts";
 import type { UsageView } from "../reports/usage.ts";
+import type { UsageSeriesView } from "../reports/usage-series.ts";
 
 /** A limit and its use; `resetsAtMs` is the time when its window resets. */
 export type LimitView = { limitCredits: Credits; spentCredits: Credits; resetsAtMs: number };
@@ -48,4 +49,7 @@ export type CreatedKeyDto = { id: string; key: string; fromExpiresAtMs: number |
 
 /** `GET /console/api/usage?from=2026-10-01&to=2026-10-31&by=day`. */
 export type UsageDto = UsageView;
+/** `GET /console/api/usage/series?by=model&model=…`. */
+export type UsageSeriesDto = UsageSeriesView;
 export type { UsageLine } from "../reports/usage.ts";
+export type { SeriesGrouping } from "../reports/usage-series.ts";

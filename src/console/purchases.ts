@@ -1,13 +1,18 @@
 // Console endpoints for purchases: buy, checkout, simulated payment, list and receipts.
 import { BillingError } from "../billing/billing-error.ts";
 import type { Checkout } from "../billing/checkout.ts";
+import type { Settings } from "../config/schema.ts";
 import type { PurchaseRow } from "../domain/purchase-mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 import { accountOf, type CreditsRequest, ownAccountId, seesAll } from "./account-scope.ts";
-import type { Bought, PurchasesPage, PurchaseView } from "./credits-dto.ts";
+import type { Bought, PurchasesPage, PurchaseView, ReceiptView } from "./credits-dto.ts";
 import { actorOf } from "./request-context.ts";
 
-export type PurchaseDeps = { checkout: Checkout; reads: Pick<StoreReads, "account" | "purchase" | "purchases"> };
+export type PurchaseDeps = {
+  settings: Pick<Settings, "credits">;
+  checkout: Checkout;
+  reads: Pick<StoreReads, "account" | "purchase" | "purchases">;
+};
 
 const PAGE = 20;
 
@@ -31,7 +36,12 @@ const toView = (row: PurchaseRow, accountName: string): PurchaseView => ({
   disputedCredits: row.disputedCredits,
 });
 
-export const createPurchases = ({ checkout, reads }: PurchaseDeps) => {
+/** The seller on receipts; null without settings. */
+const sellerOf = ({ seller_name, seller_address, seller_tax_id }: Settings["credits"]): ReceiptView["seller"] =>
+  seller_name === "" ? null : { name: seller_name, address: seller_address, taxId: seller_tax_id };
+
+export const createPurchases = ({ settings, checkout, reads }: PurchaseDeps) => {
+  const seller = sellerOf(settings.credits);
   const seen = async (request: CreditsRequest): Promise<PurchaseRow> => {
     const id = request.params.id ?? "";
     const row = await reads.purchase(id);
@@ -54,8 +64,8 @@ export const createPurchases = ({ checkout, reads }: PurchaseDeps) => {
       const purchases = rows.slice(0, PAGE).map((row) => toView(row, account.name));
       return { purchases, next: rows.length > PAGE ? (purchases.at(-1)?.id ?? null) : null };
     },
-    /** `GET /console/api/purchases/:id`. */
-    show: async (request: CreditsRequest): Promise<PurchaseView> => view(await seen(request)),
+    /** `GET /console/api/purchases/:id`, with the seller of its receipt. */
+    show: async (request: CreditsRequest): Promise<ReceiptView> => ({ ...(await view(await seen(request))), seller }),
     /** `POST /console/api/purchases`, `{ amount_usd }`. */
     buy: async (request: CreditsRequest): Promise<Bought> => {
       const { amount_usd } = request.body as { amount_usd: number };
@@ -66,6 +76,12 @@ export const createPurchases = ({ checkout, reads }: PurchaseDeps) => {
     checkout: async (request: CreditsRequest): Promise<Bought> => {
       const { id } = await own(request);
       return { id, url: await checkout.checkoutUrl(id) };
+    },
+    /** `POST /console/api/purchases/:id/cancel`: ends an open checkout without a payment. */
+    cancel: async (request: CreditsRequest): Promise<PurchaseView> => {
+      const { id } = await own(request);
+      await checkout.cancel(id);
+      return view(await seen(request));
     },
     /** `POST /console/api/purchases/:id/look`: queries the payment service for the state of a purchase without an event. */
     look: async (request: CreditsRequest): Promise<PurchaseView> => {

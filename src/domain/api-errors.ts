@@ -87,3 +87,6 @@ export const refuse = (code: ApiErrorCode, message: string, more?: ConstructorPa
 
 /** Returned on authentication, and by the ledger for a key that expired meanwhile. */
 export const KEY_EXPIRED = "Authorization: this API key has expired; use another, or one made in its place.";
+
+/** The advice of an error to clients that send `max_cost_usd`, which pages do not. */
+export const OR_LOWER_MAX_COST = ", or lower max_cost_usd";

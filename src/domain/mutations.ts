@@ -7,6 +7,7 @@ import type { EndUserWindow, SetEndUserLimit } from "./end-users.ts";
 import type { LowBalance } from "./low-balance.ts";
 import type { Decision } from "./operator-decision.ts";
 import type { PurchaseMutation, PurchaseResult } from "./purchase-mutations.ts";
+import type { SpendReached } from "./spend-alert.ts";
 import type { ApplyTransition, AttemptChange, TransitionResult } from "./transition.ts";
 import type {
   Credits,
@@ -248,7 +249,8 @@ export type AdminResult =
   /**
    * `credits`: credits that were actually transferred. `of`: id of the key that was used from a network for the first time.
    * `count`: number of changed rows. `delivery`: a delivery that was added to the outbox. `lowBalance`: the balance became low.
-   * `disabled`: row numbers of webhook endpoints that were enabled before.
+   * `disabled`: row numbers of webhook endpoints that were enabled before. `spendReached`: accounts whose spend of a month has reached
+   * their amount.
    */
   | {
       kind: "done";
@@ -259,6 +261,7 @@ export type AdminResult =
       delivery?: PendingDelivery;
       disabled?: readonly number[];
       lowBalance?: LowBalance;
+      spendReached?: readonly SpendReached[];
     }
   /** Nothing was written; `reason` is a sentence for the operator. */
   | { kind: "refused"; reason: string };

@@ -2,6 +2,7 @@
 
 import type { LowBalance } from "./low-balance.ts";
 import type { Principal } from "./mutations.ts";
+import type { SpendReached } from "./spend-alert.ts";
 import type { Credits } from "./types.ts";
 import type { PendingDelivery } from "./webhooks.ts";
 
@@ -120,6 +121,14 @@ export type SetLowBalanceAlert = {
   atMs: number;
 } & WithPrincipal;
 
+/** Sets the spend of a calendar month (UTC) that an account is notified about; null: none. */
+export type SetSpendAlert = {
+  mutation: "set-spend-alert";
+  accountSeq: number;
+  credits: Credits | null;
+  atMs: number;
+} & WithPrincipal;
+
 export type PurchaseMutation =
   | OpenPurchase
   | NameCheckout
@@ -129,7 +138,8 @@ export type PurchaseMutation =
   | RecordInvoice
   | RecordReversal
   | RecordForeignReversal
-  | SetLowBalanceAlert;
+  | SetLowBalanceAlert
+  | SetSpendAlert;
 export type PurchaseResult =
   /** `changed`: whether anything changed. `transferredCredits`: credits added to the balance (negative: taken from it). */
   | {
@@ -144,6 +154,8 @@ export type PurchaseResult =
       deliveries?: readonly PendingDelivery[];
       /** The balance became low. */
       lowBalance?: LowBalance;
+      /** The spend of a month has reached the amount of the account; absent: none. */
+      spendReached?: readonly SpendReached[];
     }
   /** Nothing was written; `reason` is a sentence for the operator. */
   | { kind: "refused"; reason: string };
@@ -158,6 +170,7 @@ const PURCHASE_MUTATIONS: ReadonlySet<string> = new Set<PurchaseMutation["mutati
   "note-reversal",
   "note-foreign-reversal",
   "set-low-balance",
+  "set-spend-alert",
 ]);
 export const isPurchaseMutation = (mutation: { mutation: string }): mutation is PurchaseMutation =>
   PURCHASE_MUTATIONS.has(mutation.mutation);

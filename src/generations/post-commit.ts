@@ -4,6 +4,7 @@ import type { Supervisor } from "../../actors/supervisor/supervisor.ts";
 import type { LowBalance } from "../domain/low-balance.ts";
 import type { Mutation, MutationResult } from "../domain/mutations.ts";
 import { isPurchaseMutation } from "../domain/purchase-mutations.ts";
+import type { SpendReached } from "../domain/spend-alert.ts";
 import type { Routes } from "../routing/route-table.ts";
 import type { AttemptEvents } from "../telemetry/attempt-events.ts";
 import type { Attempts } from "./attempt-cache.ts";
@@ -27,6 +28,8 @@ export type PostCommitDeps = {
   webhooksChanged: PostCommit;
   /** Called when a balance has fallen below the threshold of its account. */
   balanceFell: (lowBalance: LowBalance) => void;
+  /** The spend of a month has reached the amount of an account. */
+  spendReached: (reached: SpendReached) => void;
   watch: CommitListener;
 };
 
@@ -109,6 +112,7 @@ export const createPostCommit = (deps: PostCommitDeps): PostCommit => {
   return (mutation, outcome) => {
     follow(mutation, outcome);
     if ("lowBalance" in outcome && outcome.lowBalance !== undefined) deps.balanceFell(outcome.lowBalance);
+    if ("spendReached" in outcome) for (const reached of outcome.spendReached ?? []) deps.spendReached(reached);
     if (watch.committed !== null) watch.committed(mutation, outcome);
   };
 };

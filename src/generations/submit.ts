@@ -1,7 +1,7 @@
 // Submits a request: the checks, the plan and the admission of one submission, in the order of §4.1.
 import type { Catalogue } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import { ApiError, KEY_EXPIRED, refuse } from "../domain/api-errors.ts";
+import { ApiError, KEY_EXPIRED, OR_LOWER_MAX_COST, refuse } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
 import { StoreFull } from "../domain/commit-errors.ts";
 import type { Ordered } from "../domain/delivery-check.ts";
@@ -191,10 +191,7 @@ const isoTime = (ms: number): string => new Date(ms).toISOString().replace(".000
 const tooMany = (): never =>
   refuse("concurrency_limit", "The account has its maximum number of generations in progress; try again when one has finished.");
 const tooLittle = (needed: string, availableCredits: Credits): never =>
-  refuse(
-    "insufficient_credits",
-    `${needed} must be available and ${usd(availableCredits)} is; add credits, or lower max_cost_usd.`,
-  );
+  refuse("insufficient_credits", `${needed} must be available and ${usd(availableCredits)} is; add credits${OR_LOWER_MAX_COST}.`);
 
 const owing = (owedCredits: Credits): never =>
   refuse(

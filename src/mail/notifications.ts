@@ -1,6 +1,7 @@
-// Notifications by mail: links for users, disabled webhook endpoints, and low balances.
+// Notifications by mail: links for users, disabled webhook endpoints, low balances, and spend alerts.
 import type { Clock } from "../domain/clock.ts";
 import type { LowBalance } from "../domain/low-balance.ts";
+import type { SpendReached } from "../domain/spend-alert.ts";
 import type { Credits } from "../domain/types.ts";
 import { MAX_ENDPOINTS } from "../domain/webhooks.ts";
 import { createNotices, type NoticesDeps } from "./notices.ts";
@@ -15,6 +16,7 @@ export type Notifications = {
   linkMade(link: UserLink): void;
   endpointDisabled(endpoint: DisabledEndpoint): void;
   balanceFell(lowBalance: LowBalance): void;
+  spendReached(reached: SpendReached): void;
 };
 
 export type NotificationsDeps = NoticesDeps & {
@@ -36,6 +38,9 @@ const LINK_TEXTS = {
   invite: { kind: "invitation", subject: "Your invitation to genrouter", does: "creates your user" },
   reset: { kind: "password", subject: "Your new genrouter password", does: "sets a new password and ends your sessions" },
 } as const;
+
+/** `2026-11` */
+const month = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 7);
 
 /** True at most `most` times within a day of the first of them. */
 const createDaily = ({ nowMs }: Pick<Clock, "nowMs">, most: number) => {
@@ -65,6 +70,7 @@ export const createNotifications = (deps: NotificationsDeps): Notifications & { 
   const notices = createNotices(deps);
   // A balance near its threshold crosses it often, and an endpoint can be enabled again as often as its account wants.
   const isFirstLow = createDaily(clock, 1);
+  const isFirstSpend = createDaily(clock, 1);
   const isFirstOfEndpoint = createDaily(clock, 1);
   const isWithinAccount = createDaily(clock, MAX_ENDPOINTS);
   return {
@@ -84,6 +90,12 @@ export const createNotifications = (deps: NotificationsDeps): Notifications & { 
       const text = `${usd(availableCredits)} are available, less than ${usd(thresholdCredits)}. Submissions are rejected when the available credits do not cover them.\n\nAdd credits, or change this threshold: ${baseUrl()}/console/credits\n`;
       notices.add({ accountSeq, kind: "low_balance", subject: "Your genrouter balance is low", text });
     },
+    spendReached: ({ accountSeq, monthDay, spentCredits, alertCredits }) => {
+      // The store records each month once. An amount that is raised can be reached again.
+      if (!isFirstSpend(`${accountSeq} ${alertCredits}`)) return;
+      const text = `The generations of ${month(monthDay)} (UTC) have cost ${usd(spentCredits)} so far. Your alert is set to ${usd(alertCredits)} a month. Nothing is stopped; keys have spending limits for that.\n\nSee what was spent: ${baseUrl()}/console/usage\nChange the alert: ${baseUrl()}/console/credits\n`;
+      notices.add({ accountSeq, kind: "spend_alert", subject: "Your genrouter spend has reached your alert", text });
+    },
     stop: notices.stop,
   };
 };
@@ -93,4 +105,5 @@ export const NO_NOTIFICATIONS: Notifications = {
   linkMade: () => undefined,
   endpointDisabled: () => undefined,
   balanceFell: () => undefined,
+  spendReached: () => undefined,
 };

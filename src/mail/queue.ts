@@ -6,7 +6,7 @@ import type { Log } from "../logging/events.ts";
 import type { Mail, Smtp } from "./smtp.ts";
 
 /** What a mail is about. */
-export type MailKind = "invitation" | "password" | "webhook_disabled" | "low_balance";
+export type MailKind = "invitation" | "password" | "webhook_disabled" | "low_balance" | "spend_alert";
 /** `accountSeq`: the account that a notice is about; null: a link, which a user waits for. */
 export type QueuedMail = Mail & { kind: MailKind; accountSeq: number | null };
 

@@ -28,9 +28,9 @@ export type LedgerRequest = { accountId: string; kind: TransferKind | null; from
 export type LedgerReads = Pick<StoreReads, "transfers" | "purchasesOfTransfers">;
 
 /** Number of transfers per read. */
-const STEP = 500;
+export const STEP = 500;
 /** Number of transfers examined for one page. A filter with few matches is answered in several pages. */
-const MAX_EXAMINED = 5_000;
+export const MAX_EXAMINED = 5_000;
 /** Transfers are stored in commit order; their timestamps are slightly older and may be out of order by up to this period. */
 const UNORDERED_MS = 60_000;
 
@@ -64,7 +64,7 @@ const matchesFilter = ({ kind, fromMs, toMs }: LedgerRequest, row: TransferRow):
  * Yields transfers in steps, from the newest or from before the given one, until no further transfer can match.
  * @param firstStep number of transfers in the first step
  */
-const stepsOf = async function* (
+export const stepsOf = async function* (
   reads: LedgerReads,
   request: LedgerRequest,
   beforeSeq: number | null,
@@ -80,7 +80,7 @@ const stepsOf = async function* (
   }
 };
 
-const toLines = async (reads: LedgerReads, rows: readonly TransferRow[]): Promise<LedgerLine[]> => {
+export const toLines = async (reads: LedgerReads, rows: readonly TransferRow[]): Promise<LedgerLine[]> => {
   const outside = rows.filter(({ kind }) => kind === "topup" || kind === "adjust").map(({ seq }) => seq);
   const purchases = outside.length === 0 ? new Map<number, string>() : await reads.purchasesOfTransfers(outside);
   return rows.map((row) => toLine(row, purchases.get(row.seq)));

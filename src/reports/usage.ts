@@ -2,7 +2,7 @@
 import { refuse } from "../domain/api-errors.ts";
 import { DAY_MS, dayOf, medianWaitMs } from "../domain/calendar.ts";
 import type { Credits } from "../domain/types.ts";
-import type { StoreReads, UsageGrouping, UsageRow } from "../store/store.ts";
+import type { StoreReads, UsageGrouping, UsageQuery, UsageRow } from "../store/store.ts";
 import { csvRow } from "./csv.ts";
 
 /** A day (`2026-10-19`), model, account or key, and the generations that ended there. */
@@ -21,7 +21,7 @@ export type UsageLine = {
 export type UsageView = { by: UsageGrouping; from: string; to: string; total: UsageLine; lines: UsageLine[] };
 
 /** A range of days, both ends inclusive, counted from 1970 in UTC. */
-export type UsageRequest = { fromDay: number; toDay: number; accountId: string | null; by: UsageGrouping };
+export type UsageRequest = UsageQuery;
 export type UsageReads = Pick<StoreReads, "usage" | "accounts" | "keys">;
 
 /** Maximum length of a range, and its length if the request names no first day. */
@@ -54,7 +54,7 @@ export const usageRange = (
   return { fromDay, toDay };
 };
 
-const lineOf = (of: string, name: string, rows: readonly UsageRow[]): UsageLine => {
+export const lineOf = (of: string, name: string, rows: readonly UsageRow[]): UsageLine => {
   const waits = new Map<number, number>();
   const line = { of, name, count: 0, succeeded: 0, failed: 0, chargedCredits: 0 };
   for (const { wait, succeeded, failed, chargedCredits } of rows) {

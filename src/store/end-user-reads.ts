@@ -25,10 +25,14 @@ export type EndUserUsageQuery = {
 };
 export type EndUserUsageRow = { seq: number; name: string; succeeded: number; failed: number; chargedCredits: Credits };
 
+export type EndUserDayRow = Omit<EndUserUsageRow, "name"> & { day: number };
+
 export interface EndUserReads {
   endUser(accountSeq: number, name: string, nowMs: number): Promise<EndUserRow | undefined>;
   /** End users of an account before a row number (null: all), newest first; at most `limit`. */
   endUsers(accountSeq: number, nowMs: number, beforeSeq: number | null, limit: number): Promise<EndUserRow[]>;
+  /** The usage of some end users of an account by day, by their row numbers. */
+  endUserDays(query: { accountSeq: number; seqs: readonly number[]; fromDay: number; toDay: number }): Promise<EndUserDayRow[]>;
   /**
    * End users with generations that ended in a range of days, newest first. `next`: the row number after which the next page begins;
    * null at the end. A page may have fewer rows than `limit` before the end.

@@ -1,6 +1,7 @@
 // Reads about purchases, a part of the store port.
 
 import type { PurchaseRow, UndecidedReversal } from "../domain/purchase-mutations.ts";
+import type { SpendAlert } from "../domain/spend-alert.ts";
 import type { Credits } from "../domain/types.ts";
 
 export type AdjustmentFacts = { isRepayment: boolean; owedCredits: Credits };
@@ -27,4 +28,8 @@ export interface PurchaseReads {
   adjustmentsOfTransfers(seqs: readonly number[]): Promise<Map<number, AdjustmentFacts>>;
   /** The available balance below which the users of an account are notified; null: the default of the service. */
   lowBalance(accountSeq: number): Promise<Credits | null>;
+  /** The spend alert of an account; null: none. */
+  spendAlert(accountSeq: number): Promise<SpendAlert | null>;
+  /** What the generations of an account cost that ended in the month of a time, as far as usage is rolled up. */
+  monthSpend(accountSeq: number, atMs: number): Promise<Credits>;
 }

@@ -86,6 +86,16 @@ export type UsageRow = {
   chargedCredits: Credits;
   waitMs: number;
 };
+/** Usage from `fromDay` to `toDay`, both inclusive. A filter that is null or absent selects all. */
+export type UsageQuery = {
+  fromDay: number;
+  toDay: number;
+  accountId: string | null;
+  by: UsageGrouping;
+  model?: string | null;
+  keyId?: string | null;
+};
+export type UsageDayRow = Pick<UsageRow, "of" | "succeeded" | "failed" | "chargedCredits"> & { day: number };
 /**
  * The number of the newest transfer of an account, and of its running generations. A start changes the second and an end the first,
  * so neither happens without a difference.
@@ -110,6 +120,8 @@ export type TransferRow = {
   hash: string;
   atMs: number;
 };
+/** A generation with all of its transfers, at most three, oldest first. `prompt`: the beginning of the prompt; null after an erasure. */
+export type LedgerGeneration = { id: string; model: string; prompt: string | null; transfers: TransferRow[] };
 /** A stored provider credential; only the vault decrypts `sealed`. */
 export type ProviderKeyRow = { account: string; id: string; sealed: string; setAtMs: number };
 /** A route that an operator disabled. */
@@ -204,6 +216,8 @@ export type GenerationsQuery = {
   keyId: string | null;
   /** Metadata that a generation must have, as `[name, value]`; absent: any. */
   metadata?: readonly (readonly [name: string, value: string])[];
+  /** The end user, of an account; absent: any. */
+  endUser?: string | null;
   /** `next` of the previous step; null at the beginning. */
   from: number | null;
   /** The row number of the generation after which the list begins, if `from` is null. */
@@ -278,12 +292,16 @@ export interface StoreReads extends EndUserReads, ErasureReads, FileReads, Purch
   /** Spending of one key in the current windows, as in `keySpend`; null without limits. */
   keyWindows(keyId: string, nowMs: number): Promise<KeySpend["windows"]>;
   /** Usage of generations that ended from `fromDay` to `toDay`, both inclusive, as far as it is rolled up. */
-  usage(query: { fromDay: number; toDay: number; accountId: string | null; by: UsageGrouping }): Promise<UsageRow[]>;
+  usage(query: UsageQuery): Promise<UsageRow[]>;
+  /** The same usage of some days, models, accounts or keys by day. */
+  usageByDay(query: UsageQuery, of: readonly string[]): Promise<UsageDayRow[]>;
   /** Number of transfers that are not rolled up yet. */
   usageBehind(): Promise<number>;
   /** Transfers of an account before `beforeSeq` (null: all), newest first; at most `limit`. */
   transfers(accountId: string, beforeSeq: number | null, limit: number): Promise<TransferRow[]>;
   transfersOf(generationSeq: number): Promise<TransferRow[]>;
+  /** Some generations with their transfers, by id. */
+  ledgerGenerations(seqs: readonly number[]): Promise<Map<string, LedgerGeneration>>;
   /** Open generations by row number after `afterSeq`; at most `limit`. */
   openGenerations(
     afterSeq: number,

@@ -80,6 +80,16 @@ export const openStripe = (nowMs: () => number = Date.now) => {
     if (request.method === "POST" && url.pathname === "/v1/checkout/sessions") return create(form, key);
     if (url.pathname.startsWith("/v1/checkout/sessions/")) {
       const session = sessions.get(url.pathname.split("/")[4] ?? "");
+      if (session && request.method === "POST" && url.pathname.endsWith("/expire")) {
+        if (session.status !== "open")
+          return fail(400, {
+            type: "invalid_request_error",
+            message: 'Only Checkout Sessions with a status in ["open"] can be expired.',
+          });
+        session.status = "expired";
+        session.url = null;
+        return Response.json(session);
+      }
       if (session && shut.has(session.id)) return fail(403, { type: "invalid_request_error", message: "no permission" });
       if (!session) return fail(404, { type: "invalid_request_error", code: "resource_missing", message: "No such session" });
       const invoice =

@@ -44,42 +44,42 @@ here("the credits pages", () => {
     const { tenant, visitor } = await openMember();
     const { page, asked, complaints, tabTo, close } = await visit(visitor, "/console/credits");
     const { keyboard } = page;
-    // Three dollars are below the low-balance threshold, and the page says so.
-    await page.getByText("$3.00 are available, less than $5.00.").waitFor();
+    // Three dollars are below the low-balance threshold. The page says so at the amount, and has no notice that leads to itself.
+    await page.getByText("Below your alert of $5.00").waitFor();
+    expect(await page.getByRole("main").getByRole("link", { name: "Buy credits" }).count()).toBe(0);
     await tabTo("$25");
     // Moves from the first pack to the last one.
     await keyboard.press("ArrowLeft");
     await keyboard.press("ArrowLeft");
     await page.getByLabel(/Other amount/).waitFor();
-    await tabTo("Other amount, 10 to 5,000 whole USD");
+    await tabTo("Other amount, 10 to 5,000 USD");
     await keyboard.type("9");
     await keyboard.press("Enter");
     await page.getByText("Enter a whole number from 10 to 5,000.").waitFor();
     await keyboard.type("9");
     await keyboard.press("Enter");
     await page.waitForURL(/\/console\/checkout\/pur_/);
-    await page.getByText("Test checkout: no money is transferred.").waitFor();
+    await page.getByText("Test mode: no real payment.").waitFor();
     await tabTo("Pay $99.00");
     await keyboard.press("Enter");
     await page.waitForURL(/\/console\/credits\?purchase=pur_/);
-    await page.getByText("Paid. $99.00 were added to your account.").waitFor();
+    await page.getByText("Payment received. $99.00 added.").waitFor();
     await page.getByRole("definition").filter({ hasText: "$102.00" }).first().waitFor();
     expect((await harness.balance(tenant)).available).toBe(10_200);
 
-    await tabTo("Ledger: every transfer of this balance");
+    await tabTo("View ledger");
     await keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Ledger" }).waitFor();
-    const transfers = page.getByRole("region", { name: "Table of transfers" });
+    const transfers = page.getByRole("region", { name: "Table of ledger entries" });
     const first = transfers.getByRole("row").nth(1);
     await first.waitFor();
     expect(await first.getByRole("cell").allTextContents()).toEqual([
+      "",
       expect.any(String),
+      "Credits purchased",
       "Top-up",
-      "$99.00",
       "+$99.00",
       "$102.00",
-      "$102.00",
-      expect.stringMatching(/R-\d{6}|pur_/),
     ]);
     await first.getByRole("link").focus();
     await keyboard.press("Enter");
@@ -204,9 +204,9 @@ here("the credits pages", () => {
     await page.getByRole("button", { name: "Buy $100" }).click();
     await page.waitForURL(/\/console\/checkout\//);
     await page.goto(`${harness.url}/console/credits`);
-    await page.getByRole("button", { name: "Continue to payment" }).click();
+    await page.getByRole("button", { name: "Continue payment" }).click();
     await page.getByRole("button", { name: "Cancel" }).click();
-    await page.getByText("Nothing was purchased or charged.").waitFor();
+    await page.getByText("Checkout canceled. You weren't charged.").waitFor();
     expect((await harness.balance(tenant)).available).toBe(300);
     expect(complaints).toEqual([]);
     await close();
@@ -215,14 +215,23 @@ here("the credits pages", () => {
   test("sets the low-balance threshold and shows the alert on other pages", async () => {
     const { visitor } = await openMember();
     const { page, close } = await visit(visitor, "/console/credits");
-    await page.getByLabel(/Alert below/).fill("2");
-    await page.getByRole("button", { name: "Save" }).click();
+    const field = page.getByLabel("Low balance (USD)", { exact: true });
+    const save = page.getByRole("button", { name: "Save: Low balance (USD)" });
+    await field.fill("x");
+    await save.click();
+    await page.getByText("Enter a whole number of USD, or 0 for no alert.").waitFor();
+    await field.fill("2");
+    await save.click();
     await page.getByText("Saved.").waitFor();
-    await page.getByText(/are available, less than/).waitFor({ state: "detached" });
-    await page.getByLabel(/Alert below/).fill("40");
-    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText(/Below your alert/).waitFor({ state: "detached" });
+    await field.fill("40");
+    await save.click();
+    await page.getByText("Below your alert of $40.00").waitFor();
     await page.getByRole("link", { name: "API keys" }).click();
-    await page.getByText("$3.00 are available, less than $40.00.").waitFor();
+    await page.getByText("Low balance: $3.00 available (alert at $40.00).").waitFor();
+    await page.getByRole("main").getByRole("link", { name: "Buy credits" }).click();
+    await page.getByRole("heading", { level: 1, name: "Credits" }).waitFor();
+    await page.getByText(/^Low balance: /).waitFor({ state: "detached" });
     await close();
   });
 
@@ -231,13 +240,13 @@ here("the credits pages", () => {
     const { page, close } = await visit(visitor, "/console/ledger");
     await page.getByRole("cell", { name: "Top-up" }).first().waitFor();
     await page.getByLabel("Kind").selectOption("capture");
-    await page.getByText("No transfer matches.").waitFor();
-    const csv = await page.getByRole("link", { name: "Download as CSV" }).getAttribute("href");
+    await page.getByText("No transactions match these filters.").waitFor();
+    const csv = await page.getByRole("link", { name: "Download CSV" }).getAttribute("href");
     expect((await visitor.ask("GET", csv ?? "")).text.split("\r\n")).toHaveLength(2);
     await close();
   });
 
-  test("shows each transfer and purchase as a labelled card on a phone and as a row on a wide screen, with table roles", async () => {
+  test("shows each entry and purchase as a card on a phone and as a row on a wide screen, with table roles", async () => {
     const { tenant, visitor } = await openMember();
     await buyBy(visitor, 25, "pay");
     await visitor.ask("POST", "/console/api/purchases", { amount_usd: 50 });
@@ -245,17 +254,19 @@ here("the credits pages", () => {
     expect((await harness.request("POST", "/v1/generations", { key: tenant.key, body })).status).toBe(202);
     for (const width of [360, 1280]) {
       const { page, inPage, close } = await visit(visitor, "/console/ledger", { viewport: { width, height: 800 } });
-      for (const [path, name, heads] of [
-        ["ledger", "Table of transfers", ["Time", "Kind", "Amount", "Change", "Balance", "Available", "For"]],
-        ["credits", "Table of purchases", ["Time", "Amount", "Status", "Documents"]],
+      for (const [path, name, heads, card] of [
+        ["ledger", "Table of ledger entries", ["Transactions", "Time", "Description", "Kind", "Amount", "Balance"], "grid"],
+        ["credits", "Table of purchases", ["Time", "Amount", "Status", "Documents"], "block"],
       ] as const) {
         await page.goto(`${harness.url}/console/${path}`);
         const table = page.getByRole("region", { name });
         await table.getByRole("row").nth(2).waitFor();
         const { overhang, labels, shapes } = await inPage<{ overhang: number; labels: string[]; shapes: string[] }>("rows");
         expect([name, width, overhang]).toEqual([name, width, 0]);
-        expect(shapes).toEqual([width === 360 ? "block" : "table-row"]);
-        expect(labels).toEqual(width === 360 ? [...heads] : []);
+        expect(shapes).toEqual([width === 360 ? card : "table-row"]);
+        // In the ledger, the places of a card say what each value is; only the balance is labelled.
+        const labelled = name === "Table of purchases" ? [...heads] : ["Balance"];
+        expect(labels).toEqual(width === 360 ? labelled : []);
         // The accessibility tree as the browser exposes it to screen readers.
         const tools = await page.context().newCDPSession(page);
         const { nodes } = await tools.send("Accessibility.getFullAXTree");
@@ -283,9 +294,9 @@ here("the credits pages", () => {
       await sound();
       for (const [path, text] of [
         [`/console/checkout/${reported.id}`, "Pay $50.00"],
-        [`/console/credits?purchase=${id}`, "Paid. $25.00"],
+        [`/console/credits?purchase=${id}`, "Payment received. $25.00"],
         [`/console/receipts/${id}`, "Prepaid credits (2,500"],
-        [`/console/receipts/${reported.id}`, "has no receipt yet"],
+        [`/console/receipts/${reported.id}`, "No receipt yet"],
         ["/console/ledger", "Top-up"],
       ] as const) {
         await page.goto(harness.url + path);

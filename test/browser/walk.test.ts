@@ -87,8 +87,9 @@ here("from the set-up link to the replay", () => {
       await page.getByRole("radio", { name: "$50", exact: true }).check();
       await page.getByRole("button", { name: "Buy $50" }).click();
       await page.getByRole("button", { name: "Pay $50.00" }).click();
-      await page.getByText("Paid. $50.00 were added to your account.").waitFor();
-      await page.getByRole("definition").filter({ hasText: "$50.00" }).first().waitFor();
+      await page.getByText("Payment received. $50.00 added.").waitFor();
+      // The test credit of the simulator, and what was bought.
+      await page.getByRole("definition").filter({ hasText: "$150.00" }).first().waitFor();
 
       await goTo(page, "API keys");
       await page.getByRole("button", { name: "New key" }).first().click();

@@ -6,13 +6,13 @@ import { type AdminService, createAdminService, lastTransfers } from "../../src/
 import { createRuntimeStats } from "../../src/app/runtime-stats.ts";
 import { openControl } from "../../src/cli/control.ts";
 import { adminOverSocket, requestFor } from "../../src/cli/control-client.ts";
-import { demoKey } from "../../src/cli/demo.ts";
+import { demoAccount, demoKey } from "../../src/cli/demo.ts";
 import { messageOf } from "../../src/cli/exit-codes.ts";
 import { findSocketPath } from "../../src/cli/socket-path.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../src/domain/ids.ts";
 import type { AdminMutation } from "../../src/domain/mutations.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Mode, Store } from "../../src/store/store.ts";
 import { openDirectory } from "../store/open-store.ts";
 import { inventoryOver } from "./catalogue-fixture.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
@@ -24,8 +24,8 @@ type Way = { store: Store; admin: AdminService; dir: string; posts: AdminMutatio
 const COUNTS = { queued: 0, running: 0, live: 0, deadlines: 0, tasks: 0, writes: 0 };
 const ABOUT = { url: "http://127.0.0.1:1", mode: "test", version: "0.0.0", pid: process.pid } as const;
 
-const openWay = async (dir: string, overSocket: boolean): Promise<Way> => {
-  const store = await openDirectory({ dir, mode: "test" });
+const openWay = async (dir: string, overSocket: boolean, mode: Mode = "test"): Promise<Way> => {
+  const store = await openDirectory({ dir, mode });
   const posts: AdminMutation[] = [];
   const here = createAdminService({
     reads: store,
@@ -35,7 +35,7 @@ const openWay = async (dir: string, overSocket: boolean): Promise<Way> => {
       if (outcome?.kind !== "done" && outcome?.kind !== "refused") throw new Error("no outcome");
       return outcome;
     },
-    mode: "test",
+    mode,
     clock: systemClock(),
     ...inventoryOver(store, dir),
   });
@@ -266,5 +266,18 @@ test("demoKey creates one demo account when three nodes start at the same time",
   const keys = await Promise.all(dirs.map((dir) => demoKey(dir, way.admin, way.store)));
   expect(new Set(keys).size).toBe(dirs.length);
   expect(await way.admin.listAccounts({})).toMatchObject([{ name: "demo", availableCredits: 10_000 }]);
+  await way.close();
+});
+
+test.each([
+  ["the demo account of a simulator", "test", true],
+  ["no account in live mode, although one has the id of a demo account", "live", true],
+  ["no account in a simulator whose start created none", "test", false],
+] as const)("setUpLink invites the first operator to %s", async (_, mode, isMade) => {
+  const way = await openWay(freshDir(), false, mode);
+  const made = isMade ? await demoAccount(way.admin) : null;
+  await way.admin.setUpLink({});
+  const [invitation] = await way.store.invitations();
+  expect(invitation).toMatchObject({ kind: "setup", role: "operator", accountId: mode === "test" ? (made?.id ?? null) : null });
   await way.close();
 });

@@ -158,3 +158,20 @@ test("serve rejects an incomplete Stripe configuration and a live key with the s
   expect(wrong.out).toContain("expected a secret or restricted key of Stripe");
   expect(wrong.out + checked.out + live.err + half.err).not.toContain("abcdefgh12345678");
 });
+
+test.each([
+  [{ GENROUTER_CREDITS__SELLER_ADDRESS: "1 Main St" }, "GENROUTER_CREDITS__SELLER_NAME: is missing"],
+  [{ GENROUTER_CREDITS__SELLER_TAX_ID: "DE1" }, "GENROUTER_CREDITS__SELLER_NAME: is missing"],
+  [{ GENROUTER_CREDITS__SELLER_NAME: "Ada Ltd" }, "GENROUTER_CREDITS__SELLER_ADDRESS: is missing"],
+  [
+    { GENROUTER_CREDITS__SELLER_NAME: "Ada Ltd", GENROUTER_CREDITS__SELLER_ADDRESS: " \n" },
+    "GENROUTER_CREDITS__SELLER_ADDRESS: is missing",
+  ],
+  [{ GENROUTER_CREDITS__SELLER_NAME: "Ada\nLtd" }, "one line of at most 200 characters"],
+  [{ GENROUTER_CREDITS__SELLER_NAME: "x".repeat(201) }, "one line of at most 200 characters"],
+] as const)("a start with the seller %j is refused with the name of the setting", async (env, message) => {
+  const words = ["serve", "--simulate", "--port", "0", "--data", join(freshDir(), "none")];
+  const { exit, err } = await runHere(words, env);
+  expect(exit).toBe(2);
+  expect(err).toContain(message);
+});

@@ -26,7 +26,15 @@ test("doctor reports incomplete payment settings and a key of the wrong mode, an
   has(await doctor(dir, keyOnly), "payments", "fault", /WEBHOOK_SECRET: is missing/, /genrouter config check/);
   const secretOnly = { ...KEYED, GENROUTER_STRIPE__WEBHOOK_SECRET: secret };
   has(await doctor(dir, secretOnly), "payments", "fault", /SECRET_KEY: is missing/);
-  has(await doctor(dir, whole(live)), "payments", "ok", /through Stripe/);
+  has(await doctor(dir, whole(live)), "payments", "warning", /receipts name no seller/, /SELLER_NAME/);
+  const named = { GENROUTER_CREDITS__SELLER_NAME: "Ada Ltd", GENROUTER_CREDITS__SELLER_ADDRESS: "1 Main St\nSpringfield" };
+  has(await doctor(dir, { ...whole(live), ...named }), "payments", "ok", /through Stripe/);
+  has(
+    await doctor(dir, { ...whole(live), ...named, GENROUTER_CREDITS__SELLER_ADDRESS: "" }),
+    "payments",
+    "fault",
+    /SELLER_ADDRESS: is missing/,
+  );
   has(await doctor(dir, whole(trial)), "payments", "warning", /no money moves/, /sk_live_/);
   const simulated = await directory("test");
   has(await doctor(simulated, whole(live)), "payments", "fault", /a live key would charge customers for simulated results/);

@@ -67,6 +67,8 @@ test.each<[string, AuditRow["detail"], string, string]>([
   ["note-inspector-token", { role: "viewer" }, "Inspector token", "for a program, as viewer"],
   ["set-low-balance", { credits: 700 }, "Low-balance alert", "below $7.00"],
   ["set-low-balance", { credits: 0 }, "Low-balance alert", "never alerted"],
+  ["set-spend-alert", { credits: 700 }, "Spend alert", "from $7.00 a month"],
+  ["set-spend-alert", { credits: null }, "Spend alert", "never alerted"],
   ["set-low-balance", { credits: null }, "Low-balance alert", "the service's default"],
   ["set-account", { paused: true }, "Set account", "paused: true"],
 ])("describes %s with %j", (action, detail, words, how) => {

@@ -1,8 +1,9 @@
 // Serves the generation endpoints of the console over HTTP with a real service; a cookie names the user.
 import { Value } from "@sinclair/typebox/value";
 import { createAccessAudit } from "../../src/console/access-audit.ts";
+import { createFirstSteps } from "../../src/console/first-steps.ts";
 import { submissionRoutes } from "../../src/console/generations-api.ts";
-import { CONSOLE_CODES, ConsoleRefused, type Role, type SignedIn } from "../../src/console/request-context.ts";
+import { CONSOLE_CODES, ConsoleRefused, type ConsoleRoute, type Role, type SignedIn } from "../../src/console/request-context.ts";
 import { ApiError } from "../../src/domain/api-errors.ts";
 import type { Harness, Tenant } from "../harness.ts";
 
@@ -35,7 +36,9 @@ export const openMakingStage = (
   };
   const nameOf = (request: Request) => /who=(\w+)/.exec(request.headers.get("cookie") ?? "")?.[1] ?? "";
 
-  const routes = submissionRoutes({
+  const { show } = createFirstSteps({ clock: harness.clock, reads: harness.store });
+  const firstSteps: ConsoleRoute = { method: "GET", path: "/console/api/first-steps", who: "member", answer: show };
+  const submissions = submissionRoutes({
     ...harness.components.generationService,
     hasInspector: harness.components.issueToken !== null,
     keepOpen: (request) => server.timeout(request, 0),
@@ -43,6 +46,8 @@ export const openMakingStage = (
     accessAudit: createAccessAudit({ clock: harness.clock, post: harness.components.post }),
     sessions: { cookieOf: nameOf, isStillIn: async (name, role) => users.get(name)?.role === role },
   });
+
+  const routes = [...submissions, firstSteps];
 
   const answer = async (request: Request): Promise<Response> => {
     const { pathname, searchParams: query } = new URL(request.url);

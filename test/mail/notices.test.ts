@@ -50,6 +50,8 @@ const open = (users: Record<number, number>) => {
     notifications.endpointDisabled({ accountSeq, id: `whe_${accountSeq}_${n}`, url, reason: "The endpoint returned 410 Gone." });
   const fall = (accountSeq: number) =>
     notifications.balanceFell({ accountSeq, availableCredits: 1, thresholdCredits: 2, deliveries: [] });
+  const spend = (accountSeq: number, alertCredits: number) =>
+    notifications.spendReached({ accountSeq, monthDay: 20_758, spentCredits: 1234, alertCredits });
   const invite = () =>
     notifications.linkMade({ kind: "invite", email: "new@example.com", path: "/console/join#x", expiresAtMs: 0 });
   /** Holds all mails until the returned function is called. */
@@ -59,7 +61,7 @@ const open = (users: Record<number, number>) => {
     return resolve;
   };
   const recipients = () => sent.map(({ to }) => to);
-  return { sent, lines, queue, notifications, store, faults, disable, fall, invite, hold, recipients };
+  return { sent, lines, queue, notifications, store, faults, disable, fall, spend, invite, hold, recipients };
 };
 
 test("mails one notice for an endpoint and day, and 20 for the endpoints of an account and day", async () => {
@@ -162,4 +164,22 @@ test("a stop gives up and logs the notices that wait", async () => {
   expect(lines.filter(({ event }) => event === "mail failed")).toMatchObject([
     { fields: { kind: "low_balance", reason: "the service stops" } },
   ]);
+});
+
+test("mails the spend of a month with the amount that it has reached to each user of the account, once for an amount and day", async () => {
+  const { sent, spend } = open({ 1: 2, 2: 1 });
+  spend(1, 1000);
+  spend(1, 1000);
+  await settle();
+  expect(sent.map(({ to, subject }) => [to, subject])).toEqual(
+    ["0@1.example", "1@1.example"].map((to) => [to, "Your genrouter spend has reached your alert"]),
+  );
+  expect(sent[0]?.text).toContain(
+    "The generations of 2026-11 (UTC) have cost 12.34 USD so far. Your alert is set to 10.00 USD a month.",
+  );
+  expect(sent[0]?.text).toContain("https://gr.example.com/console/usage");
+  spend(1, 1200);
+  spend(2, 1000);
+  await settle();
+  expect(sent).toHaveLength(5);
 });

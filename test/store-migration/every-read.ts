@@ -105,8 +105,13 @@ const ASKED: Asked = {
     each(accounts, ({ seq }) =>
       reads.endUserUsage({ accountSeq: seq, fromDay: 0, toDay: 99_999, beforeSeq: null, limit: MANY, maxExamined: MANY }),
     ),
+  usageByDay: (reads) =>
+    reads.usageByDay({ fromDay: 0, toDay: 99_999, accountId: null, by: "model" }, ["vidmodel-2.0", "vidmodel-2.0-fast"]),
+  endUserDays: (reads, { accounts }) =>
+    each(accounts, ({ seq }) => reads.endUserDays({ accountSeq: seq, seqs: [1, 2, 3], fromDay: 0, toDay: 99_999 })),
   usageBehind: (reads) => reads.usageBehind(),
   transfers: (reads, { accounts }) => each(accounts, ({ id }) => reads.transfers(id, null, MANY)),
+  ledgerGenerations: async (reads, { seqs }) => [...(await reads.ledgerGenerations(seqs))],
   transfersOf: (reads, { seqs }) => each(seqs, (seq) => reads.transfersOf(seq)),
   openGenerations: (reads) => reads.openGenerations(0, MANY),
   ledgerTotals: (reads) => reads.ledgerTotals({ upToSeq: 0, putCredits: 0, capturedCredits: 0 }, MANY),
@@ -132,6 +137,7 @@ const ASKED: Asked = {
   sessionByHash: (reads) => reads.sessionByHash(SESSION),
   userByEmail: (reads) => reads.userByEmail("ada@example.com"),
   users: (reads) => reads.users(),
+  countUsers: (reads, { accounts }) => each(accounts, ({ seq }) => reads.countUsers(seq, MANY)),
   sessionsOf: async (reads) => each(await reads.users(), ({ id }) => reads.sessionsOf(id)),
   invitationByHash: (reads) => reads.invitationByHash(INVITATION),
   invitations: (reads) => reads.invitations(),
@@ -164,6 +170,8 @@ const ASKED: Asked = {
   webhookOutcomes: (reads, { accounts }) => each(accounts, ({ seq }) => reads.webhookOutcomes(seq, MANY)),
   adjustmentsOfTransfers: async (reads, { accounts }) =>
     each(accounts, async ({ id }) => reads.adjustmentsOfTransfers((await reads.transfers(id, null, MANY)).map(({ seq }) => seq))),
+  spendAlert: (reads, { accounts }) => each(accounts, ({ seq }) => reads.spendAlert(seq)),
+  monthSpend: (reads, { accounts }) => each(accounts, ({ seq }) => reads.monthSpend(seq, NOW_MS)),
   lowBalance: (reads, { accounts }) => each(accounts, ({ seq }) => reads.lowBalance(seq)),
 };
 

@@ -59,6 +59,7 @@ const users = async (store: Store, accountSeq: number): Promise<void> => {
     },
     { mutation: "make-console-key", accountSeq, id: newId("key"), atMs: NOW_MS },
     { mutation: "set-low-balance", accountSeq, credits: 70, by: BUYER, atMs: NOW_MS },
+    { mutation: "set-spend-alert", accountSeq, credits: 9000, by: BUYER, atMs: NOW_MS },
     { mutation: "set-provider-key", account: "fal", id: "k1", sealed: "sealed\tsecret\\n", atMs: NOW_MS, by },
     { mutation: "switch-route", routeId: "a", reason: "too dear:\n\\.", atMs: NOW_MS, by },
     { mutation: "save-route-health", routeId: "b", snapshot: '{"open":1}', atMs: NOW_MS },

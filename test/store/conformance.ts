@@ -12,6 +12,7 @@ import { listPromises } from "./contract/lists.ts";
 import { lowBalancePromises } from "./contract/low-balance.ts";
 import { purchasePromises } from "./contract/purchases.ts";
 import { resumablePromises } from "./contract/resumable-uploads.ts";
+import { spendAlertPromises } from "./contract/spend-alerts.ts";
 import { stepPromises } from "./contract/steps.ts";
 import { uploadPromises } from "./contract/uploads.ts";
 import { usagePromises } from "./contract/usage.ts";
@@ -63,6 +64,7 @@ export const conformance = (driver: string, open: () => Promise<Store>): void =>
     usagePromises(stage);
     listPromises(stage);
     lowBalancePromises(stage);
+    spendAlertPromises(stage);
     purchasePromises(stage);
     debtPromises(stage);
     userPromises(stage);

@@ -2,7 +2,7 @@
 import type { Store } from "../../src/store/store.ts";
 import { endpointMutation } from "./contract/webhooks.ts";
 import { admit, COPY, NOW_MS, openAccount, PIN, pinnedMutation, startedMutation, succeed } from "./fixture.ts";
-import { buy, foreignMutation, openPurchaseMutation, reversalMutation } from "./purchases.ts";
+import { BUYER, buy, foreignMutation, openPurchaseMutation, reversalMutation } from "./purchases.ts";
 import { append, beginMutation, contentOf, createResumable, deletion, inputOf, upload } from "./uploads.ts";
 
 /** The error texts of a driver, and how a guard is dropped. */
@@ -40,6 +40,7 @@ export const makeRows = async (store: Store): Promise<void> => {
     { mutation: "end-resumable-upload", accountSeq: account.seq, uploadId: "upl_ended", error: null, atMs: NOW_MS },
   ]);
   await buy(store, account.seq, "a", 1000);
+  await store.commit([{ mutation: "set-spend-alert", accountSeq: account.seq, credits: 9, by: BUYER, atMs: NOW_MS }]);
   await store.commit([
     openPurchaseMutation(account.seq, "b", 2000),
     reversalMutation("re_1", "a", 5, { state: "lost" }),
@@ -98,6 +99,9 @@ export const guards = (words: Words): [fault: string, sql: string][] => [
   ["an ended generation is immutable", `${ERASE}; UPDATE generation SET erased_at_ms = 2 WHERE seq = ${ENDED}`],
   ["an ended generation is immutable", `${ERASE}; UPDATE generation SET erased_at_ms = NULL WHERE seq = ${ENDED}`],
   [words.check, "UPDATE account SET prompt_retention_s = -2"],
+  [words.check, "UPDATE spend_alert SET credits = 0"],
+  [words.check, "UPDATE spend_alert SET reached_month_day = 3"],
+  [words.check, "UPDATE spend_alert SET reached_month_day = -1, reached_at_ms = 1"],
   ["the terms of a generation are immutable", `UPDATE generation SET hold_hash = ${HASH} WHERE seq = ${RUNNING}`],
   [
     "the end user of a generation is immutable until it is erased",

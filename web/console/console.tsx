@@ -10,7 +10,7 @@ import { usePalette } from "../components/use-palette.tsx";
 import { loadWords } from "../words/language.ts";
 import { words } from "../words/words.ts";
 import { AccountScope } from "./account-scope.tsx";
-import { CreditsNotice } from "./credits/low-balance-alert.tsx";
+import { CreditsNotice } from "./credits/notices.tsx";
 import { Balance, OwnCredits, useOwnCredits } from "./credits/use-balance.tsx";
 import { Insecure } from "./insecure.tsx";
 import { OPEN_PAGES, PAGES, type PageOf } from "./pages.tsx";

@@ -20,7 +20,7 @@ import {
   Webhook,
 } from "lucide";
 import type { ComponentType } from "preact";
-import { call, me } from "../components/api.ts";
+import { call } from "../components/api.ts";
 import { lazyPage } from "../components/lazy-page.tsx";
 import type { Words } from "../words/words.ts";
 
@@ -134,12 +134,7 @@ export const PAGES: readonly PageOf[] = [
   {
     ...{ path: "/console/usage", name: "usage", who: "user", place: { group: "money", icon: ChartColumn } },
     shows: "accounts",
-    View: lazyPage(async () => {
-      const { UsageView } = await import("./usage.tsx");
-      return ({ account }: ViewProps) => (
-        <UsageView send={call} account={account} byAccount={me.value?.signedIn?.role !== "member"} />
-      );
-    }),
+    View: lazyPage(async () => (await import("./usage.tsx")).UsagePage),
   },
   {
     ...{ path: "/console/operator/accounts", name: "accounts", who: "viewer", place: { group: "operator", icon: UsersRound } },

@@ -1,180 +1,212 @@
-// `/console/usage`: usage by day, model, key and account, with CSV export.
-//
-// Accounts are shown to operators and viewers only.
+// `/console/usage`: spend and generations by day, stacked by model, key, account or end user, with filters and tables.
 
+import { ChartColumn, X } from "lucide";
 import type { VNode } from "preact";
-import { useEffect, useId, useMemo, useState } from "preact/hooks";
-import type { UsageDto, UsageLine } from "../../src/console/keys-dto.ts";
-import { dayText, usd } from "../components/format.ts";
+import { useMemo } from "preact/hooks";
+import type { SeriesGrouping, UsageLine, UsageSeriesDto } from "../../src/console/keys-dto.ts";
+import { me } from "../components/api.ts";
+import { EmptyState } from "../components/empty-state.tsx";
+import { usd } from "../components/format.ts";
+import { Icon } from "../components/icon.tsx";
+import { Skeleton } from "../components/skeleton.tsx";
+import { useQuery } from "../components/use-query.ts";
+import { words } from "../words/words.ts";
+import { numberText } from "./credits/amounts.ts";
 import { waited } from "./format.ts";
-import type { Send } from "./key-dialogs.tsx";
-import { type Figure, UsageChart } from "./usage-chart.tsx";
+import { type Series, UsageChart } from "./usage-chart.tsx";
+import {
+  csvPath,
+  FILTERS,
+  generationsPath,
+  groupingsOf,
+  isOfAll,
+  METRICS,
+  type Metric,
+  RANGES,
+  seriesPath,
+  type UsageState,
+  useUsageState,
+} from "./usage-state.ts";
+import { DayTable, GroupTable, percentText, successOf } from "./usage-table.tsx";
 
-const DAY_MS = 86_400_000;
-const SPANS: readonly (readonly [days: number, says: string])[] = [
-  [7, "7 days"],
-  [30, "30 days"],
-  [90, "90 days"],
-  [365, "A year"],
-];
-type By = UsageDto["by"];
-const HEADS: Record<By, string> = { day: "Day", model: "Model", key: "Key", account: "Account" };
-/** Maximum number of lines shown; the CSV contains all. */
-const SHOWN = 50;
+type Choices<T> = { label: string; values: readonly (readonly [T, string])[]; current: T; choose: (value: T) => void };
 
-const requestedDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
-const share = ({ succeeded, count }: UsageLine): number | null => (count === 0 ? null : succeeded / count);
-const percent = (part: number): string => `${(part * 100).toFixed(part === 1 || part === 0 ? 0 : 1)} %`;
-const nameOf = (by: By, { of, name }: UsageLine): string => (by === "day" ? dayText(Date.parse(`${of}T00:00:00Z`)) : name);
+const Segments = <T extends string | number>({ label, values, current, choose }: Choices<T>): VNode => (
+  <fieldset class="segments joined">
+    <legend class="unseen">{label}</legend>
+    {values.map(([value, text]) => (
+      <label key={value} class="segment">
+        <input type="radio" name={label} checked={value === current} onChange={() => choose(value)} />
+        <span>{text}</span>
+      </label>
+    ))}
+  </fieldset>
+);
 
-const figuresOf = ({ lines, total }: UsageDto): Figure[] => {
-  const atS = lines.map(({ of }) => Date.parse(`${of}T00:00:00Z`) / 1000);
-  const figure = (
-    title: string,
-    says: string,
-    of: (line: UsageLine) => number | null,
-    more: Pick<Figure, "shape" | "format" | "most">,
-  ) => ({
-    ...{ title, atS, ...more, whole: says, values: lines.map(of) },
-    says: `${title} by day over ${lines.length} days: ${says}. The table below has every day.`,
-  });
-  const rate = share(total);
-  const whole = (value: number) => (Number.isInteger(value) ? String(value) : "");
-  return [
-    figure("Spend, USD", `${usd(total.chargedCredits)} in total`, ({ chargedCredits }) => chargedCredits || null, {
-      ...{ shape: "bars", format: (credits) => usd(Math.round(credits)) },
-    }),
-    figure("Generations", `${total.count} in total`, ({ count }) => count || null, { shape: "bars", format: whole }),
-    figure("Success", rate === null ? "none" : `${percent(rate)} in total`, share, { shape: "line", format: percent, most: 1 }),
-    figure(
-      "Median wait",
-      total.medianWaitMs === null ? "none" : `${waited(total.medianWaitMs)} in total`,
-      (line) => line.medianWaitMs,
-      {
-        ...{ shape: "line", format: waited },
-      },
-    ),
-  ];
+/** How a figure is read from a line, shown, and summed up. */
+const FIGURES: Readonly<
+  Record<
+    Metric,
+    { of: (line: UsageLine) => number; format: (value: number) => string; total: (total: UsageLine) => string; most: number }
+  >
+> = {
+  spend: {
+    of: ({ chargedCredits }) => chargedCredits,
+    format: (n) => usd(Math.round(n)),
+    total: (all) => usd(all.chargedCredits),
+    most: 0,
+  },
+  generations: {
+    of: ({ count }) => count,
+    format: (n) => numberText(Number(n.toFixed(1))),
+    total: (all) => numberText(all.count),
+    most: 0,
+  },
+  success: {
+    of: (line) => successOf(line) ?? 0,
+    format: percentText,
+    total: (all) => (all.count === 0 ? "–" : percentText(successOf(all) ?? 0)),
+    most: 1,
+  },
+  wait: {
+    of: ({ medianWaitMs }) => medianWaitMs ?? 0,
+    format: waited,
+    total: ({ medianWaitMs }) => (medianWaitMs === null ? "–" : waited(medianWaitMs)),
+    most: 0,
+  },
 };
 
-const UsageTable = ({ view, csv, caption }: { view: UsageDto; csv: string; caption: string }): VNode => {
-  const shown = view.lines.filter(({ count }) => view.by !== "day" || count > 0);
+/** The bars of a figure: the groups and the rest of each day, or one value for each day. */
+const seriesOf = (view: UsageSeriesDto, metric: Metric): Series[] => {
+  const { of } = FIGURES[metric];
+  const whole = view.days.map(of);
+  if (metric !== "spend" && metric !== "generations") return [{ of: "", name: words.usage.metrics[metric], values: whole }];
+  const groups = view.series.map(({ of: id, name, chargedCredits, counts }) => ({
+    ...{ of: id, name, values: metric === "spend" ? chargedCredits : counts },
+  }));
+  const rest = whole.map((value, day) => groups.reduce((left, { values }) => left - (values[day] ?? 0), value));
+  const name = view.by === "end_user" ? words.usage.noEndUser : words.usage.rest;
+  return rest.some((value) => value > 0) ? [...groups, { of: "", name, values: rest }] : groups;
+};
+
+type StateProps = { state: UsageState; set: (changes: Partial<UsageState>) => void };
+
+const Controls = ({ state, set }: StateProps): VNode => {
+  const { usage } = words;
+  const who = me.value?.signedIn;
+  const maySwitch = who?.role !== "member" && (who?.accountId ?? null) !== null;
   return (
-    <section class="usage-table" aria-label={caption}>
-      <div class="page-head">
-        <h2>{caption}</h2>
-        <a class="button" href={csv} download>
-          CSV
-        </a>
-      </div>
-      {shown.length === 0 ? (
-        <p class="empty">No generation ended in this period.</p>
-      ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard.
-        <section class="scrolls" tabIndex={0} aria-label={`${caption}, table`}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">{HEADS[view.by]}</th>
-                {["Generations", "Success", "Spend", "Median wait"].map((head) => (
-                  <th scope="col" class="number" key={head}>
-                    {head}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {[...(view.by === "day" ? shown.toReversed() : shown.slice(0, SHOWN)), view.total].map((line) => (
-                <tr key={line.of} class={line.of === "" ? "total" : undefined}>
-                  <th scope="row">{line.of === "" ? line.name : nameOf(view.by, line)}</th>
-                  <td class="number">{line.count}</td>
-                  <td class="number">{line.count === 0 ? "–" : percent(share(line) ?? 0)}</td>
-                  <td class="number">{usd(line.chargedCredits)}</td>
-                  <td class="number">{line.medianWaitMs === null ? "–" : waited(line.medianWaitMs)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </section>
+    <div class="usage-controls">
+      <Segments
+        label={usage.range}
+        values={RANGES.map((days) => [days, usage.ranges[days]] as const)}
+        current={state.days}
+        choose={(days) => set({ days })}
+      />
+      <label class="filter-day">
+        <span>{usage.by}</span>
+        <select value={state.by} onChange={({ currentTarget }) => set({ by: currentTarget.value as SeriesGrouping })}>
+          {groupingsOf(state).map((by) => (
+            <option key={by} value={by}>
+              {usage.groups[by]}
+            </option>
+          ))}
+        </select>
+      </label>
+      {maySwitch && (
+        <Segments
+          label={usage.scope}
+          values={[
+            ["", usage.own],
+            ["*", usage.all],
+          ]}
+          current={state.account}
+          choose={(account) => set({ account, model: "", key: "", end_user: "" })}
+        />
       )}
-      {view.by !== "day" && shown.length > SHOWN && (
-        <p>
-          Shows the {SHOWN} with the highest spend of {shown.length}. The CSV contains all.
-        </p>
-      )}
-    </section>
+    </div>
   );
 };
 
-/**
- * `account`: the viewed account; null selects all accounts for operators and viewers. `byAccount`: the user may see other
- * accounts.
- */
-export const UsageView = (of: { send: Send; account: string | null; byAccount: boolean }): VNode => {
-  const { send, account, byAccount } = of;
-  const [days, setDays] = useState(30);
-  const [views, setViews] = useState<UsageDto[] | null>(null);
-  const [fault, setFault] = useState<string | null>(null);
-  const id = useId();
-  const queries = useMemo(() => {
-    const toMs = Date.now();
-    const range = `from=${requestedDay(toMs - (days - 1) * DAY_MS)}&to=${requestedDay(toMs)}`;
-    const whose = account === null ? "" : `&account=${encodeURIComponent(account)}`;
-    const bys: By[] = ["day", "model", "key", ...(byAccount && account === null ? (["account"] as const) : [])];
-    return bys.map((by) => `?${range}&by=${by}${whose}`);
-  }, [days, account, byAccount]);
-  useEffect(() => {
-    let isOver = false;
-    Promise.all(queries.map((query) => send<UsageDto>("GET", `/console/api/usage${query}`))).then(
-      (reported) => isOver || setViews(reported),
-      (reason: Error) => isOver || setFault(reason.message),
-    );
-    return () => {
-      isOver = true;
-    };
-  }, [send, queries]);
-  const byDay = views?.[0];
-  const figures = useMemo(() => (byDay ? figuresOf(byDay) : []), [byDay]);
-  if (fault !== null)
-    return (
-      <p class="notice is-bad" role="alert">
-        {fault}
-      </p>
-    );
+/** The filters that are set, each with a button that removes it. */
+const FilterChips = ({ state, set, nameOf }: StateProps & { nameOf: (of: string) => string }): VNode | null => {
+  const { usage } = words;
+  const found = FILTERS.filter((name) => state[name] !== "");
+  if (found.length === 0) return null;
+  return (
+    <ul class="chips" aria-label={usage.filters}>
+      {found.map((name) => {
+        const says = usage.filter(usage.groups[name], nameOf(state[name]));
+        return (
+          <li key={name}>
+            <button type="button" class="button is-small" aria-label={usage.remove(says)} onClick={() => set({ [name]: "" })}>
+              {says}
+              <Icon of={X} size={14} />
+            </button>
+          </li>
+        );
+      })}
+    </ul>
+  );
+};
+
+const Report = ({ view, state, set, nowMs }: StateProps & { view: UsageSeriesDto; nowMs: number }): VNode => {
+  const { usage } = words;
+  const { metric } = state;
+  const figure = FIGURES[metric];
+  const series = useMemo(() => seriesOf(view, metric), [view, metric]);
+  // A chosen account is the account of the view; other groups are filters of it.
+  const choose = (of: string) => set({ [view.by]: state[view.by] === of ? "" : of });
   return (
     <>
-      <div class="page-head">
-        <p>Days are in UTC, by the end of the generation.</p>
-        <div class="field is-inline">
-          <label for={id}>Show</label>
-          <select id={id} value={days} onChange={(event) => setDays(Number(event.currentTarget.value))}>
-            {SPANS.map(([count, says]) => (
-              <option key={count} value={count}>
-                {says}
-              </option>
-            ))}
-          </select>
-        </div>
-      </div>
-      {views === null || byDay === undefined ? (
-        <p aria-busy="true">Loading the usage…</p>
-      ) : (
-        <>
-          <div class="usage-charts">
-            {figures.map((figure) => (
-              <UsageChart key={figure.title} figure={figure} />
-            ))}
-          </div>
-          {views.map((view, n) => (
-            <UsageTable
-              key={view.by}
-              view={view}
-              csv={`/console/api/usage.csv${queries[n] ?? ""}`}
-              caption={view.by === "day" ? "By day" : `By ${view.by}`}
-            />
-          ))}
-        </>
-      )}
+      <UsageChart
+        title={usage.metrics[metric]}
+        total={figure.total(view.total)}
+        days={view.days.map(({ of }) => of)}
+        series={series}
+        format={figure.format}
+        most={figure.most}
+        isStacked={metric === "spend" || metric === "generations"}
+        choose={choose}
+        controls={
+          <Segments
+            label={usage.metric}
+            values={METRICS.map((name) => [name, usage.metrics[name]] as const)}
+            current={metric}
+            choose={(name) => set({ metric: name })}
+          />
+        }
+      />
+      <GroupTable
+        view={view}
+        csv={view.by === "end_user" ? null : csvPath(state, view.by, nowMs)}
+        hrefOf={(of) => generationsPath(state, of, nowMs)}
+      />
+      <DayTable view={view} csv={view.by === "end_user" ? null : csvPath(state, "day", nowMs)} />
     </>
+  );
+};
+
+export const UsagePage = (): VNode => {
+  const { usage } = words;
+  const [state, set] = useUsageState();
+  // The range stays the same while the page is open, so that a change of the figure requests nothing.
+  const nowMs = useMemo(() => Date.now(), []);
+  const { value: view, fault } = useQuery<UsageSeriesDto>(seriesPath(state, nowMs));
+  const nameOf = (of: string) => view?.groups.find((line) => line.of === of)?.name ?? of;
+  return (
+    <div class={`usage${isOfAll(state) ? " is-of-all" : ""}`}>
+      <p class="muted">{usage.about}</p>
+      <Controls state={state} set={set} />
+      <FilterChips state={state} set={set} nameOf={nameOf} />
+      {fault !== null && (
+        <p class="notice is-bad" role="alert">
+          {fault}
+        </p>
+      )}
+      {!view && fault === null && <Skeleton lines={10} />}
+      {view && view.total.count === 0 && <EmptyState icon={ChartColumn} title={usage.none} about={usage.noneAbout} />}
+      {view && view.total.count > 0 && <Report view={view} state={state} set={set} nowMs={nowMs} />}
+    </div>
   );
 };

@@ -1,5 +1,6 @@
 // German: every string of the console and the inspector, grouped by page.
 import { access } from "./de-access.ts";
+import { deMoney } from "./de-money.ts";
 import { inspector } from "./inspector-de.ts";
 import type { Words } from "./words.ts";
 
@@ -380,6 +381,7 @@ export const de: Words = {
     metadata: (name) => `Metadaten ${name}`,
     filesGone: "Die Aufbewahrungszeit der Dateien ist vorbei; sie wurden gelöscht.",
   },
+  ...deMoney,
   components: {
     about: "Alle Bausteine der Konsole mit ihren Zuständen. Aus ihnen bestehen die Seiten.",
     type: "Schrift",

@@ -1,5 +1,6 @@
 // English: every string of the console and the inspector, grouped by page.
 import { access } from "./en-access.ts";
+import { enMoney } from "./en-money.ts";
 import { inspector } from "./inspector-en.ts";
 
 /** `1 file`, `3 files` */
@@ -379,6 +380,7 @@ export const en = {
     metadata: (name: string) => `Metadata ${name}`,
     filesGone: "The retention of the files has expired and they have been deleted.",
   },
+  ...enMoney,
   components: {
     about: "Every component of the console, with its states. Pages are made of these.",
     type: "Type",

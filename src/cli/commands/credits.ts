@@ -1,5 +1,6 @@
 // `genrouter credits`: adds, takes back and shows prepaid credits of an account.
 import type { Command } from "commander";
+import { TRANSFER_LABELS } from "../../domain/transfer-labels.ts";
 import type { TransferRow } from "../../store/store.ts";
 import { withAdminService } from "../admin-connection.ts";
 import {
@@ -37,7 +38,7 @@ const transferLines = (rows: readonly TransferRow[]): string[] =>
     ["TIME", "KIND", "USD", "FROM → TO", "AVAILABLE", "HELD", "FOR"],
     rows.map((row) => [
       new Date(row.atMs).toISOString(),
-      row.kind,
+      TRANSFER_LABELS[row.kind],
       showUsd(row.credits),
       `${row.from} → ${row.to}`,
       showUsd(row.availableAfter),

@@ -23,7 +23,7 @@ import type { Inventory } from "../../routing/inventory.ts";
 import { DatabaseUnavailable } from "../../store/errors.ts";
 import { createTelemetry, type Telemetry } from "../../telemetry/telemetry.ts";
 import { openControl } from "../control.ts";
-import { demoKey } from "../demo.ts";
+import { demoAccount, demoKey } from "../demo.ts";
 import { CommandError, EXITS, type Exit, messageOf } from "../exit-codes.ts";
 import { dirFlags, parseWhole, type Session, settingsWith, withDir, withExamples } from "../session.ts";
 import { firstSignal, type StopSignal } from "../signals.ts";
@@ -170,11 +170,12 @@ const runUntilEnd = async (
 };
 
 /**
- * Creates a setup link for the operator who starts the service, new at every start. On a full disk there is none until the next
- * start.
+ * Creates a setup link for the operator who starts the service, new at every start. With the simulator, the operator gets the demo
+ * account, which the printed key belongs to. On a full disk there is no link until the next start.
  */
-const setUpLink = async (admin: AdminService): Promise<string | undefined> => {
+const setUpLink = async (admin: AdminService, simulate: boolean): Promise<string | undefined> => {
   try {
+    if (simulate) await demoAccount(admin);
     return (await admin.setUpLink({ by: { kind: "service", id: "genrouter", name: "start" } })).path;
   } catch (fault) {
     if (fault instanceof StoreFull || fault instanceof AdminError) return undefined;
@@ -185,9 +186,13 @@ const setUpLink = async (admin: AdminService): Promise<string | undefined> => {
 /**
  * Prints how the first operator signs in. The link is printed to an interactive terminal only, because many people can read logs.
  */
-const firstAdminLines = async (terminal: Pick<Terminal, "isLive">, admin: AdminService, reached: string): Promise<string[]> => {
+const firstAdminLines = async (
+  terminal: Pick<Terminal, "isLive">,
+  admin: AdminService,
+  { reached, simulate }: { reached: string; simulate: boolean },
+): Promise<string[]> => {
   if (!terminal.isLive) return [`  First admin: ${PROGRAM_COMMAND} users setup prints the link to sign in with`];
-  const path = await setUpLink(admin);
+  const path = await setUpLink(admin, simulate);
   return path === undefined ? [] : [`  First admin: open ${reached}${path}  (valid 30 min)`];
 };
 
@@ -270,7 +275,7 @@ export const addServe = (program: Command, session: Session): void => {
       if (settings.inspector.enabled === "on" || (settings.inspector.enabled === "auto" && simulate))
         terminal.note(`  inspector ${reached}/inspector`);
       if (settings.console.enabled && (await service.reads.operators()) === 0)
-        for (const line of await firstAdminLines(terminal, admin, reached)) terminal.note(line);
+        for (const line of await firstAdminLines(terminal, admin, { reached, simulate })) terminal.note(line);
       if (simulate) terminal.note("  SIMULATOR MODE: no provider is called and nothing is billed");
       for (const fault of service.readiness().faults) terminal.warn(`  not ready: ${fault}`);
       const unnamed = settings.console.enabled ? unnamedProxy(settings.server) : null;

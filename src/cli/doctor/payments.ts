@@ -1,6 +1,6 @@
 // Doctor checks of payments: complete Stripe settings in the mode of the data directory.
 
-import { isLiveKey, isStripeSet, requireStripeSettings } from "../../billing/validate-config.ts";
+import { isLiveKey, isSellerSet, isStripeSet, requireSeller, requireStripeSettings } from "../../billing/validate-config.ts";
 import type { Settings } from "../../config/schema.ts";
 import type { StoreReads } from "../../store/store.ts";
 import { counted } from "../backup-text.ts";
@@ -39,8 +39,9 @@ export const purchaseFindings = async (
 export const paymentFindings = (settings: Settings, mode: "test" | "live" | null): Finding[] => {
   try {
     requireStripeSettings(settings, mode);
+    requireSeller(settings);
   } catch (thrown) {
-    return [fault("payments", textOf(thrown), "correct the settings of stripe: genrouter config check")];
+    return [fault("payments", textOf(thrown), "correct the settings of stripe and credits: genrouter config check")];
   }
   if (!isStripeSet(settings.stripe)) return [];
   if (mode === "live" && !isLiveKey(settings.stripe.secret_key))
@@ -50,6 +51,10 @@ export const paymentFindings = (settings: Settings, mode: "test" | "live" | null
         "credits of a live service are bought in Stripe's test mode, where no money moves",
         "set GENROUTER_STRIPE__SECRET_KEY to a live key (sk_live_…) and GENROUTER_STRIPE__WEBHOOK_SECRET to its endpoint's",
       ),
+    ];
+  if (mode === "live" && !isSellerSet(settings.credits))
+    return [
+      warning("payments", "receipts name no seller", "set GENROUTER_CREDITS__SELLER_NAME and GENROUTER_CREDITS__SELLER_ADDRESS"),
     ];
   const where = settings.server.public_url === "" ? "" : `, which sends events to ${settings.server.public_url}/webhooks/stripe`;
   return [ok("payments", `credits are bought through Stripe${where}`)];

@@ -70,6 +70,7 @@ export const MIGRATED_TABLES: readonly MigratedTable[] = [
   { name: "debt_repayment" },
   { name: "paused_by_debt" },
   { name: "balance_alert" },
+  { name: "spend_alert" },
   { name: "purchase" },
   { name: "purchase_adjustment" },
   { name: "reversal" },

@@ -2,7 +2,7 @@
 
 import type { AdminMutation, AdminResult, MutationResult, RollUpUsage } from "../../domain/mutations.ts";
 import { isPurchaseMutation, type PurchaseMutation } from "../../domain/purchase-mutations.ts";
-
+import type { SpendReached } from "../../domain/spend-alert.ts";
 import type { AttemptChange } from "../../domain/transition.ts";
 import { isUploadMutation, type UploadMutation } from "../../domain/upload-mutations.ts";
 import { attemptWrites } from "../decide/attempt-writes.ts";
@@ -11,6 +11,7 @@ import { prepareCredit } from "../sql/balance-adjustments.ts";
 import { prepareLowBalance, reportingLowBalance } from "../sql/low-balance.ts";
 import { preparePurchases } from "../sql/purchases.ts";
 import { prepareReversals } from "../sql/reversals.ts";
+import { prepareSpendAlerts } from "../sql/spend-alerts.ts";
 import { all, change, first, type SqlProgram } from "../sql/sql-program.ts";
 import { prepareUploads } from "../sql/uploads.ts";
 import { prepareUsage } from "../sql/usage.ts";
@@ -32,12 +33,21 @@ export const USAGE_BEHIND = `SELECT count(*) AS behind FROM (SELECT 1 FROM trans
 const LEFT_BEHIND = `SELECT m.epoch FROM usage_progress m JOIN node o ON o.epoch = m.epoch WHERE m.is_done = 0 AND o.ended_at_ms IS NOT NULL
   ORDER BY m.epoch LIMIT 1 FOR NO KEY UPDATE OF m SKIP LOCKED`;
 
+const SPEND_ALERTS = prepareSpendAlerts(POSTGRES);
+
 const usageOf = (epoch: number) =>
-  prepareUsage(POSTGRES, {
-    select: `SELECT up_to_seq AS "upTo" FROM usage_progress WHERE epoch = ${epoch} FOR NO KEY UPDATE`,
-    set: `UPDATE usage_progress SET up_to_seq = ?1 WHERE epoch = ${epoch}`,
-    where: `p.epoch = ${epoch}`,
-  });
+  prepareUsage(
+    POSTGRES,
+    {
+      select: `SELECT up_to_seq AS "upTo" FROM usage_progress WHERE epoch = ${epoch} FOR NO KEY UPDATE`,
+      set: `UPDATE usage_progress SET up_to_seq = ?1 WHERE epoch = ${epoch}`,
+      where: `p.epoch = ${epoch}`,
+    },
+    SPEND_ALERTS,
+  );
+
+const spendReachedIn = (reported: AdminResult): readonly SpendReached[] =>
+  reported.kind === "done" ? (reported.spendReached ?? []) : [];
 
 /**
  * Rolls up the transfers of this owner, then those of an ended one. @param passed Returns the number up to which its transfers are
@@ -64,7 +74,8 @@ const prepareRollUp = (epoch: number, passed: () => number) => {
       left.epoch,
     );
     if (!rest) yield* change("UPDATE usage_progress SET is_done = 1 WHERE epoch = ?1", left.epoch);
-    return added;
+    const spendReached = [...spendReachedIn(reported), ...spendReachedIn(added)];
+    return added.kind === "done" && spendReached.length > 0 ? { ...added, spendReached } : added;
   };
 };
 
@@ -89,7 +100,10 @@ export const createSharedMutations = (deps: SharedMutationsDeps) => {
   const crediting = prepareCredit(money, lowBalances);
   const reversals = prepareReversals(POSTGRES, crediting);
   const { setThreshold } = lowBalances;
-  const purchases = preparePurchases(POSTGRES, { crediting, reversals, addEvent, setThreshold });
+  const purchases = preparePurchases(POSTGRES, {
+    ...{ crediting, reversals, addEvent, setThreshold },
+    setSpendAlert: SPEND_ALERTS.setAmount,
+  });
   const admin = prepareAdminMutations({
     ...{ dialect: POSTGRES, crediting, reversals, changeAttempt },
     rollUpUsage: prepareRollUp(epoch, passed),

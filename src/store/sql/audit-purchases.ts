@@ -34,6 +34,7 @@ const auditEntryOf = (mutation: PurchaseMutation, purchase: Purchase | null): Au
       return { action: `note-${kind}`, ...of, detail: { ...target, id, state, ...much, paymentIntent } };
     }
     case "set-low-balance":
+    case "set-spend-alert":
       return { action: mutation.mutation, target: accountOf(mutation.accountSeq), detail: { credits: mutation.credits } };
     case "name-checkout":
     case "note-asked":

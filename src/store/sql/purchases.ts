@@ -15,6 +15,7 @@ import type { Dialect } from "./dialect.ts";
 import type { LowBalances } from "./low-balance.ts";
 import { MutationRejected } from "./mutation-rejected.ts";
 import type { Reversals, Reversed } from "./reversals.ts";
+import type { SpendAlerts } from "./spend-alerts.ts";
 import { change, first, type SqlProgram } from "./sql-program.ts";
 import type { AddEvent } from "./webhooks.ts";
 
@@ -55,10 +56,11 @@ export type PurchasesDeps = {
   reversals: Reversals;
   addEvent: AddEvent;
   setThreshold: LowBalances["setThreshold"];
+  setSpendAlert: SpendAlerts["setAmount"];
 };
 
 export const preparePurchases = ({ forUpdate }: Dialect, deps: PurchasesDeps) => {
-  const { reversals, addEvent, setThreshold } = deps;
+  const { reversals, addEvent, setThreshold, setSpendAlert } = deps;
   const { credit } = deps.crediting;
   const selectById = `SELECT ${COLUMNS} FROM purchase WHERE id = ?1 ${forUpdate}`;
   const selectByPayment = `SELECT ${COLUMNS} FROM purchase WHERE payment_intent = ?1 ${forUpdate}`;
@@ -154,6 +156,11 @@ export const preparePurchases = ({ forUpdate }: Dialect, deps: PurchasesDeps) =>
       case "set-low-balance": {
         const { accountSeq, credits, atMs } = mutation;
         return yield* answer(undefined, yield* setThreshold(accountSeq, credits, atMs));
+      }
+      case "set-spend-alert": {
+        const { changed, reached } = yield* setSpendAlert(mutation.accountSeq, mutation.credits, mutation.atMs);
+        const answered = yield* answer(undefined, changed);
+        return reached.length > 0 && answered.kind === "purchase" ? { ...answered, spendReached: reached } : answered;
       }
     }
   };

@@ -8,6 +8,7 @@ import { erasureReads } from "./queries/erasures.ts";
 import { listedReads } from "./queries/generation-lists.ts";
 import { generationReads } from "./queries/generations.ts";
 import { keyReads } from "./queries/keys.ts";
+import { ledgerGenerationReads } from "./queries/ledger-generations.ts";
 import { operatorReads } from "./queries/operator.ts";
 import { orphanReads } from "./queries/orphans.ts";
 import { pinReads } from "./queries/pins.ts";
@@ -40,9 +41,10 @@ export const readsThrough = (
   ...accountReads(query, dialect),
   ...erasureReads(query),
   ...keyReads(query),
-  ...usageReads(query, usageBehind),
-  ...endUserReads(query),
+  ...usageReads(query, dialect, usageBehind),
+  ...endUserReads(query, dialect),
   ...listedReads(query, dialect),
+  ...ledgerGenerationReads(query, dialect),
   ...orphanReads(query, dialect),
   ...operatorReads(query, dialect),
   ...recoveryReads(query, dialect, owned),

@@ -1,7 +1,9 @@
 // Usage roll-up: adds ended generations by day, account, key and model, in bounded runs.
 import { dayOf, waitBucket } from "../../domain/calendar.ts";
 import type { AdminResult, RollUpUsage } from "../../domain/mutations.ts";
+import { monthDayOf } from "../../domain/spend-alert.ts";
 import type { Dialect } from "./dialect.ts";
+import type { AddedSpend, SpendAlerts } from "./spend-alerts.ts";
 import { all, change, first, type SqlProgram } from "./sql-program.ts";
 
 type Ended = {
@@ -41,7 +43,20 @@ const ADD_SPENT = "ON CONFLICT (key_seq, day) DO UPDATE SET credits = settled_sp
 const inOrder = <T>(named: ReadonlyMap<string, T>): T[] =>
   [...named].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
 
-export const prepareUsage = (dialect: Dialect, mark: UsageMark) => {
+/** The newest end of a charged generation of each account and month. */
+const spendsOf = (ended: readonly Ended[]): AddedSpend[] => {
+  const spends = new Map<string, AddedSpend>();
+  for (const { accountSeq, costCredits, completedAtMs } of ended) {
+    if (costCredits === 0) continue;
+    const monthDay = monthDayOf(completedAtMs);
+    const name = `${accountSeq} ${monthDay}`;
+    const atMs = Math.max(completedAtMs, spends.get(name)?.atMs ?? 0);
+    spends.set(name, { accountSeq, monthDay, atMs });
+  }
+  return [...spends.values()];
+};
+
+export const prepareUsage = (dialect: Dialect, mark: UsageMark, spendAlerts: Pick<SpendAlerts, "added">) => {
   const add = addTo("usage_daily", USAGE, dialect, ADD);
   const addSpent = addTo("settled_spend_by_day", SPENT, dialect, ADD_SPENT);
   const selectEnd = `SELECT max(seq) AS "upTo" FROM
@@ -61,7 +76,8 @@ export const prepareUsage = (dialect: Dialect, mark: UsageMark) => {
     // Summed in memory first: a day has few rows, and each is then written once.
     const sums = new Map<string, Sum>();
     const spent = new Map<string, Spent>();
-    for (const one of yield* all<Ended>(selectEnded, from, upTo)) {
+    const ended = yield* all<Ended>(selectEnded, from, upTo);
+    for (const one of ended) {
       const waitMs = one.completedAtMs - one.createdAtMs;
       const key = [dayOf(one.completedAtMs), one.accountSeq, one.keySeq, one.model, waitBucket(waitMs)] as const;
       const name = key.join(" ");
@@ -83,6 +99,7 @@ export const prepareUsage = (dialect: Dialect, mark: UsageMark) => {
     if (spent.size > 0)
       yield* change(addSpent, JSON.stringify(inOrder(spent).map(({ keySeq, day, credits }) => [keySeq, day, credits])));
     yield* change(mark.set, upTo);
-    return { kind: "done", seq: upTo };
+    const spendReached = yield* spendAlerts.added(spendsOf(ended));
+    return { kind: "done", seq: upTo, ...(spendReached.length > 0 ? { spendReached } : {}) };
   };
 };

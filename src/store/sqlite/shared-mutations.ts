@@ -11,6 +11,7 @@ import type { RequestedTransfer } from "../sql/ledger.ts";
 import { prepareLowBalance, reportingLowBalance } from "../sql/low-balance.ts";
 import { preparePurchases } from "../sql/purchases.ts";
 import { prepareReversals } from "../sql/reversals.ts";
+import { prepareSpendAlerts } from "../sql/spend-alerts.ts";
 import type { SqlProgram } from "../sql/sql-program.ts";
 import { prepareUploads } from "../sql/uploads.ts";
 import { prepareUsage } from "../sql/usage.ts";
@@ -54,12 +55,16 @@ export const prepareSharedMutations = (
 ) => {
   const reversals = prepareReversals(SQLITE, crediting);
   const { setThreshold } = lowBalances;
-  const purchases = preparePurchases(SQLITE, { crediting, reversals, addEvent, setThreshold });
+  const spendAlerts = prepareSpendAlerts(SQLITE);
+  const purchases = preparePurchases(SQLITE, {
+    ...{ crediting, reversals, addEvent, setThreshold },
+    setSpendAlert: spendAlerts.setAmount,
+  });
   const admin = prepareAdminMutations({
     dialect: SQLITE,
     ...{ crediting, reversals },
     changeAttempt: (seq, change, atMs) => known(attempts.write(seq, attemptWrites(change, atMs))),
-    rollUpUsage: prepareUsage(SQLITE, { select: SELECT_MARK, set: SET_MARK, where: "true" }),
+    rollUpUsage: prepareUsage(SQLITE, { select: SELECT_MARK, set: SET_MARK, where: "true" }, spendAlerts),
     notAddedUp: `p.seq > coalesce((${SELECT_MARK}), 0)`,
     keysChanged: () => limits.forget(),
     endUsersChanged: () => endUsers.forget(),

@@ -213,6 +213,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
       usersChanged: () => undefined,
       webhooksChanged: (mutation, outcome) => served?.delivery.committed(mutation, outcome),
       balanceFell: () => undefined,
+      spendReached: () => undefined,
     });
     engineConnection.connect(joined);
     if (environment.webhooks)

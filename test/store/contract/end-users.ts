@@ -230,6 +230,22 @@ export const endUserPromises = (stage: Stage): void => {
     const first = await usage(null, 1, 100);
     expect(first).toMatchObject({ rows: [d], next: all[0]?.seq });
     expect(await usage(first.next, 1, 100)).toMatchObject({ rows: [a], next: null });
+    const seqs = all.map(({ seq }) => seq);
+    const byDay = { accountSeq: account.seq, seqs, ...days };
+    expect(await store.endUserDays(byDay)).toEqual(
+      [a, d].map(({ name: _, ...sums }, n) => ({ seq: seqs.at(n === 0 ? -1 : 0) ?? 0, day: dayOf(NOW_MS), ...sums })),
+    );
+    expect(await store.endUserDays({ ...byDay, seqs: [] })).toEqual([]);
+    // The end users of another account are not counted.
+    expect(await store.endUserDays({ ...byDay, accountSeq: account.seq + 1 })).toEqual([]);
+    const list = (endUser: string, accountSeq = account.seq) =>
+      store.generationsStep({
+        ...{ accountSeq, endUser, fromMs: null, toMs: null, status: null, models: null, keyId: null, from: null },
+        ...{ limit: 10, maxExamined: 100 },
+      });
+    expect((await list("a")).found.map(({ record }) => record.labels?.endUser)).toEqual(["a"]);
+    expect(await list("unknown")).toEqual({ found: [], examined: 0, next: null });
+    expect((await list("a", account.seq + 1)).found).toEqual([]);
     // b and c have no usage on this day.
     const examined = await usage(first.next, 10, 2);
     expect(examined).toEqual({ rows: [], next: third?.seq ?? null });

@@ -46,6 +46,17 @@ export const stepPromises = (stage: Stage): void => {
     expect(await store.recentDeliveries(5)).toEqual(new Map([["a", [1500]]]));
   });
 
+  test("returns generations with their transfers and the beginning of the prompt, and skips unknown ones", async () => {
+    const { store, account } = stage;
+    const [open, ended] = [await admit(store, account), await admit(store, account)];
+    await store.commit([startedMutation(ended), capturedMutation(ended.seq, 2, 1, 75)]);
+    const found = await store.ledgerGenerations([ended.seq, open.seq, open.seq + 1_000_000]);
+    expect(new Set(found.keys())).toEqual(new Set([open.id, ended.id]));
+    for (const { id, seq, model } of [open, ended])
+      expect(found.get(id)).toEqual({ id, model, prompt: "a fox in the snow", transfers: await store.transfersOf(seq) });
+    expect(await store.ledgerGenerations([])).toEqual(new Map());
+  });
+
   test("keeps plan and start deadline after the end, and returns undefined for an unknown generation", async () => {
     const { store, account } = stage;
     const mutation = await admit(store, account);

@@ -98,6 +98,35 @@ export const usagePromises = (stage: Stage): void => {
     );
   });
 
+  test("by day and group adds up to the usage of each group, and filters by model and key select their part", async () => {
+    const { store, account } = stage;
+    const { ids, other } = await live();
+    await rollUp(1000);
+    const keyId = await keyOf(account.id);
+    for (const [by, of] of [
+      ["model", ["vidmodel-2.0", "vidmodel-2.0-fast"]],
+      ["account", [account.id, other.id]],
+      ["key", [keyId, await keyOf(other.id)]],
+    ] as const) {
+      const rows = await store.usageByDay({ ...WHEN, by }, of);
+      expect(new Set(rows.map((row) => row.of))).toEqual(new Set(of));
+      for (const name of of) {
+        const charged = (all: readonly { of: string | number; chargedCredits: number }[]) =>
+          all.filter((row) => row.of === name).reduce((sum, { chargedCredits }) => sum + chargedCredits, 0);
+        expect([name, charged(rows)]).toEqual([name, charged(await recount(ids, by, null))]);
+        const alone = await store.usageByDay({ ...WHEN, by }, [name]);
+        expect(alone).toEqual(rows.filter((row) => row.of === name));
+      }
+    }
+    expect(await store.usageByDay({ ...WHEN, by: "model" }, [])).toEqual([]);
+    const fast = await store.usage({ ...WHEN, by: "model", model: "vidmodel-2.0-fast" });
+    expect(fast).toEqual((await store.usage({ ...WHEN, by: "model" })).filter(({ of }) => of === "vidmodel-2.0-fast"));
+    const ofKey = await store.usage({ ...WHEN, by: "day", keyId });
+    expect(ofKey).toEqual(await store.usage({ ...WHEN, by: "day", accountId: account.id }));
+    expect(await store.usage({ ...WHEN, by: "day", keyId, accountId: other.id })).toEqual([]);
+    expect(await store.usage({ ...WHEN, by: "day", model: "none" })).toEqual([]);
+  });
+
   test("returns only the requested days", async () => {
     const { store } = stage;
     await live();

@@ -1,9 +1,10 @@
-// Formats amounts, times and ledger terms on the credit pages.
-import type { LedgerLine, PurchaseView } from "../../../src/console/credits-dto.ts";
+// Formats amounts and states on the credit pages, in the language of the page.
+import type { PurchaseView } from "../../../src/console/credits-dto.ts";
+import { locale, words } from "../../words/words.ts";
 
-/** `$1,234.50`; without cents if `digits` is 0. A negative amount has a minus before the dollar sign. */
+/** `$1,234.50` in the language of the page; without cents if `digits` is 0. */
 export const usdText = (credits: number, digits: 0 | 2 = 2): string =>
-  (credits / 100).toLocaleString("en-US", { style: "currency", currency: "USD", minimumFractionDigits: digits });
+  (credits / 100).toLocaleString(locale, { style: "currency", currency: "USD", minimumFractionDigits: digits });
 
 /** A change with its sign: `+$5.00`, `−$0.75`, and an empty text for zero. */
 export const changeText = (credits: number): string => {
@@ -11,23 +12,18 @@ export const changeText = (credits: number): string => {
   return `${credits > 0 ? "+" : "−"}${usdText(Math.abs(credits))}`;
 };
 
-export const KIND_LABELS: Readonly<Record<LedgerLine["kind"], string>> = {
-  topup: "Top-up",
-  hold: "Hold",
-  capture: "Charge",
-  release: "Release",
-  adjust: "Adjustment",
-};
+/** A whole number in the language of the page. */
+export const numberText = (n: number): string => n.toLocaleString(locale);
 
 /** State of a purchase, in one or two words. */
 export const statusOfPurchase = (purchase: PurchaseView, nowMs: number): string => {
+  const { states, refundedPart } = words.purchases;
   const { state, credits, refundedCredits, disputedCredits } = purchase;
-  if (state === "open") return nowMs < purchase.expiresAtMs ? "Waiting for payment" : "Over";
-  if (state === "expired") return "Not paid";
-  if (state === "mismatched") return "Under review";
-  if (disputedCredits > 0) return "Disputed";
-  if (refundedCredits >= credits) return "Refunded";
-  return refundedCredits > 0 ? `Refunded ${usdText(refundedCredits)}` : "Paid";
+  if (state === "open") return nowMs < purchase.expiresAtMs ? states.open : states.over;
+  if (state !== "paid") return states[state];
+  if (disputedCredits > 0) return states.disputed;
+  if (refundedCredits >= credits) return states.refunded;
+  return refundedCredits > 0 ? refundedPart(usdText(refundedCredits)) : states.paid;
 };
 
 /** Start of a local day such as `2026-11-24`, ms since 1970; null for an empty field. @param more days to add */

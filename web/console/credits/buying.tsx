@@ -1,8 +1,9 @@
 // Form for buying credits: fixed packs or any whole amount within the limits.
 import { useState } from "preact/hooks";
 import type { Bought, CreditsView } from "../../../src/console/credits-dto.ts";
-import { call } from "../../components/api.ts";
-import { usdText } from "./amounts.ts";
+import { call, errorText } from "../../components/api.ts";
+import { words } from "../../words/words.ts";
+import { numberText, usdText } from "./amounts.ts";
 
 const OTHER = "other";
 
@@ -11,7 +12,7 @@ export const amountFault = (text: string, { leastUsd, mostUsd }: CreditsView["bu
   const isWhole = /^\d{1,7}$/.test(text.trim());
   const usd = Number(text);
   if (isWhole && usd >= leastUsd && usd <= mostUsd) return null;
-  return `Enter a whole number from ${leastUsd} to ${mostUsd.toLocaleString("en-US")}.`;
+  return words.credits.wrongAmount(numberText(leastUsd), numberText(mostUsd));
 };
 
 export const Buying = ({ buying }: { buying: CreditsView["buying"] }) => {
@@ -31,17 +32,18 @@ export const Buying = ({ buying }: { buying: CreditsView["buying"] }) => {
       const { url } = await call<Bought>("POST", "/console/api/purchases", { amount_usd: Number(amount) });
       location.assign(url);
     } catch (thrown) {
-      setFault({ field: false, text: thrown instanceof Error ? thrown.message : String(thrown) });
+      setFault({ field: false, text: errorText(thrown) });
       setBusy(false);
     }
   };
 
-  if (buying.provider === null)
-    return <p class="muted">Purchases are disabled. Your operator can grant credits to your account.</p>;
+  const isRight = amountFault(amount, buying) === null;
+  const label = isRight ? words.credits.buyAmount(usdText(Number(amount) * 100, 0)) : words.credits.buy;
+  if (buying.provider === null) return <p class="muted">{words.credits.notSold}</p>;
   return (
     <form onSubmit={(event) => void buy(event)} noValidate class="buying">
       <fieldset class="packs">
-        <legend>Amount in USD</legend>
+        <legend>{words.credits.amount}</legend>
         {buying.packsUsd.map((usd) => (
           <label key={usd} class="pack">
             <input type="radio" name="pack" value={usd} checked={pack === String(usd)} onChange={() => setPack(String(usd))} />
@@ -50,14 +52,12 @@ export const Buying = ({ buying }: { buying: CreditsView["buying"] }) => {
         ))}
         <label class="pack">
           <input type="radio" name="pack" value={OTHER} checked={pack === OTHER} onChange={() => setPack(OTHER)} />
-          <span>Other</span>
+          <span>{words.credits.other}</span>
         </label>
       </fieldset>
       {pack === OTHER && (
         <label class="field">
-          <span>
-            Other amount, {buying.leastUsd} to {buying.mostUsd.toLocaleString("en-US")} whole USD
-          </span>
+          <span>{words.credits.otherAmount(numberText(buying.leastUsd), numberText(buying.mostUsd))}</span>
           <input
             name="amount"
             inputMode="numeric"
@@ -76,11 +76,9 @@ export const Buying = ({ buying }: { buying: CreditsView["buying"] }) => {
       )}
       <p>
         <button type="submit" class="primary" disabled={isBusy}>
-          {isBusy
-            ? "Opening the checkout…"
-            : `Buy ${amountFault(amount, buying) === null ? usdText(Number(amount) * 100, 0) : "credits"}`}
+          {isBusy ? words.credits.opening : label}
         </button>{" "}
-        {buying.provider === "test" && <span class="muted">Test checkout: no money is transferred.</span>}
+        {buying.provider === "test" && <span class="muted">{words.credits.testMode}</span>}
       </p>
     </form>
   );

@@ -1,11 +1,14 @@
 // Simulated checkout page; no money moves.
 import { useState } from "preact/hooks";
 import type { PurchaseView } from "../../../src/console/credits-dto.ts";
-import { call } from "../../components/api.ts";
+import { call, errorText } from "../../components/api.ts";
+import { Skeleton } from "../../components/skeleton.tsx";
 import { useQuery } from "../../components/use-query.ts";
+import { words } from "../../words/words.ts";
 import { usdText } from "./amounts.ts";
 
 export const CheckoutPage = ({ id }: { id: string }) => {
+  const { checkout } = words;
   const path = `/console/api/purchases/${encodeURIComponent(id)}`;
   const { value: purchase, fault } = useQuery<PurchaseView>(path);
   const [failed, setFailed] = useState<string | null>(null);
@@ -16,34 +19,41 @@ export const CheckoutPage = ({ id }: { id: string }) => {
       await call("POST", `${path}/test`, { how });
       location.assign(`/console/credits?${how === "pay" ? "purchase" : "cancelled"}=${encodeURIComponent(id)}`);
     } catch (thrown) {
-      setFailed(thrown instanceof Error ? thrown.message : String(thrown));
+      setFailed(errorText(thrown));
       setBusy(false);
     }
   };
   const wrong = fault ?? failed;
   return (
-    <section class="checkout" aria-label="Test checkout">
-      <p class="notice warn">Test checkout: no money is transferred.</p>
+    <section class="checkout card" aria-label={words.pages.checkout}>
+      <p class="notice warn">{checkout.testMode}</p>
       {wrong && (
         <p class="fault" role="alert">
           {wrong}
         </p>
       )}
+      {!purchase && !wrong && <Skeleton />}
       {purchase && (
         <>
-          <p>Prepaid credits for {purchase.accountName || purchase.accountId}</p>
+          <p class="checkout-line">
+            <span>
+              {checkout.what}
+              <small>{checkout.for(purchase.accountName || purchase.accountId)}</small>
+            </span>
+            <strong>{usdText(purchase.credits)}</strong>
+          </p>
           {purchase.state === "open" ? (
-            <p class="pages">
+            <p class="actions">
               <button type="button" class="primary" disabled={isBusy} onClick={() => void end("pay")}>
-                Pay {usdText(purchase.credits)}
+                {checkout.pay(usdText(purchase.credits))}
               </button>
               <button type="button" disabled={isBusy} onClick={() => void end("cancel")}>
-                Cancel
+                {checkout.cancel}
               </button>
             </p>
           ) : (
             <p>
-              This checkout has ended. <a href="/console/credits">Back to credits</a>
+              {checkout.ended} <a href="/console/credits">{checkout.back}</a>
             </p>
           )}
         </>

@@ -1,135 +1,109 @@
-// Ledger page: transfers with the resulting balance, filters by kind and time, and CSV export.
+// Ledger page: a row for each generation and each other transfer, filters by kind and time, and CSV export.
 
+import { Download, ReceiptText } from "lucide";
+import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { useSearch } from "wouter-preact";
-import type { LedgerLine, LedgerPage as Page } from "../../../src/console/credits-dto.ts";
-import { timeText } from "../../components/format.ts";
+import { useLocation, useSearch } from "wouter-preact";
+import type { LedgerRowsPage } from "../../../src/console/credits-dto.ts";
+import { TRANSFER_KINDS } from "../../../src/domain/types.ts";
+import { EmptyState } from "../../components/empty-state.tsx";
+import { Icon } from "../../components/icon.tsx";
+import { Skeleton } from "../../components/skeleton.tsx";
 import { useQuery } from "../../components/use-query.ts";
-import { changeText, dayStartMs, KIND_LABELS, queryOf, usdText } from "./amounts.ts";
+import { words } from "../../words/words.ts";
+import { dayStartMs, queryOf } from "./amounts.ts";
+import { LedgerTable } from "./ledger-table.tsx";
 
-const Belongs = ({ line }: { line: LedgerLine }) => {
-  if (line.generationId !== null) return <a href={`/console/generations/${line.generationId}`}>{line.generationId}</a>;
-  if (line.purchaseId !== null) return <a href={`/console/receipts/${line.purchaseId}`}>{line.note ?? line.purchaseId}</a>;
-  return <>{line.note ?? ""}</>;
+const FILTERS = ["kind", "from", "to"] as const;
+type Filters = Readonly<Record<(typeof FILTERS)[number], string>>;
+
+/** The filters are in the URL, so that a view can be shared. */
+const useFilters = (): { filters: Filters; account: string | null; set: (changes: Partial<Filters>) => void } => {
+  const query = new URLSearchParams(useSearch());
+  const [path, go] = useLocation();
+  const filters = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? ""])) as Filters;
+  const account = query.get("account");
+  return {
+    ...{ filters, account },
+    set: (changes) => go(`${path}${queryOf({ account, ...filters, ...changes })}`, { replace: true }),
+  };
 };
 
-const Lines = ({ lines }: { lines: readonly LedgerLine[] }) => (
-  // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard.
-  <section class="scrolls cards" tabIndex={0} aria-label="Table of transfers">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Time</th>
-          <th scope="col">Kind</th>
-          <th scope="col" class="number">
-            Amount
-          </th>
-          <th scope="col" class="number">
-            Change
-          </th>
-          <th scope="col" class="number">
-            Balance
-          </th>
-          <th scope="col" class="number">
-            Available
-          </th>
-          <th scope="col">For</th>
-        </tr>
-      </thead>
-      <tbody>
-        {lines.map((line) => (
-          <tr key={line.n}>
-            <td data-head="Time">{timeText(line.atMs)}</td>
-            <td data-head="Kind">{KIND_LABELS[line.kind]}</td>
-            <td data-head="Amount" class="number">
-              {usdText(line.credits)}
-            </td>
-            <td data-head="Change" class="number">
-              {changeText(line.changeCredits)}
-            </td>
-            <td data-head="Balance" class="number">
-              {usdText(line.balanceCredits)}
-            </td>
-            <td data-head="Available" class="number">
-              {usdText(line.availableCredits)}
-            </td>
-            <td data-head="For" class="belongs">
-              <Belongs line={line} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </section>
-);
-
-type Filters = { kind: string; from: string; to: string };
-
-const FilterForm = ({ filters, set }: { filters: Filters; set: (filters: Filters) => void }) => (
-  <form class="filters" onSubmit={(event) => event.preventDefault()}>
-    <label class="field">
-      <span>Kind</span>
-      <select value={filters.kind} onChange={(event) => set({ ...filters, kind: event.currentTarget.value })}>
-        <option value="">All</option>
-        {Object.entries(KIND_LABELS).map(([kind, word]) => (
+const FilterBar = ({ filters, set, csv }: { filters: Filters; set: (changes: Partial<Filters>) => void; csv: string }): VNode => {
+  const { ledger } = words;
+  const day = (name: "from" | "to") => (
+    <label class="filter-day">
+      <span>{ledger[name]}</span>
+      <input type="date" value={filters[name]} onChange={({ currentTarget }) => set({ [name]: currentTarget.value })} />
+    </label>
+  );
+  return (
+    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      <select aria-label={ledger.kind} value={filters.kind} onChange={({ currentTarget }) => set({ kind: currentTarget.value })}>
+        <option value="">{ledger.allKinds}</option>
+        {TRANSFER_KINDS.map((kind) => (
           <option key={kind} value={kind}>
-            {word}
+            {words.transferKinds[kind]}
           </option>
         ))}
       </select>
-    </label>
-    <label class="field">
-      <span>From</span>
-      <input type="date" value={filters.from} onChange={(event) => set({ ...filters, from: event.currentTarget.value })} />
-    </label>
-    <label class="field">
-      <span>To</span>
-      <input type="date" value={filters.to} onChange={(event) => set({ ...filters, to: event.currentTarget.value })} />
-    </label>
-  </form>
-);
+      {day("from")}
+      {day("to")}
+      {FILTERS.some((name) => filters[name] !== "") && (
+        <button type="button" class="button is-quiet" onClick={() => set({ kind: "", from: "", to: "" })}>
+          {ledger.clear}
+        </button>
+      )}
+      <span class="grows" />
+      <a class="button" href={csv} title={ledger.csvAbout} download>
+        <Icon of={Download} size={16} />
+        {ledger.csv}
+      </a>
+    </form>
+  );
+};
 
-export const LedgerPage = () => {
-  const account = new URLSearchParams(useSearch()).get("account");
-  const [filters, setFilters] = useState<Filters>({ kind: "", from: "", to: "" });
+const Nothing = ({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boolean }): VNode => {
+  const { ledger } = words;
+  if (!isFiltered && !hasMore) return <EmptyState icon={ReceiptText} title={ledger.none} about={ledger.noneAbout} />;
+  return <p class="empty">{hasMore ? ledger.noMatchYet : ledger.noMatch}</p>;
+};
+
+export const LedgerPage = (): VNode => {
+  const { ledger } = words;
+  const { filters, account, set } = useFilters();
   const [before, setBefore] = useState<number | null>(null);
   const requested = { account, kind: filters.kind, from: dayStartMs(filters.from), to: dayStartMs(filters.to, 1) };
-  const { value: page, fault, isBusy } = useQuery<Page>(`/console/api/ledger${queryOf({ ...requested, before })}`);
-  const set = (next: Filters) => {
+  const { value: page, fault, isBusy } = useQuery<LedgerRowsPage>(`/console/api/ledger${queryOf({ ...requested, before })}`);
+  const change = (changes: Partial<Filters>) => {
     setBefore(null);
-    setFilters(next);
+    set(changes);
   };
   return (
     <div class="credits">
-      <p class="muted">
-        A hold reserves credits for a generation. A charge takes its price from the hold, and a release returns the rest.
-      </p>
-      <FilterForm filters={filters} set={set} />
-      <p>
-        <a href={`/console/api/ledger.csv${queryOf(requested)}`} download>
-          Download as CSV
-        </a>
-      </p>
+      <p class="muted">{ledger.about}</p>
+      <FilterBar filters={filters} set={change} csv={`/console/api/ledger.csv${queryOf(requested)}`} />
       {fault && (
         <p class="fault" role="alert">
           {fault}
         </p>
       )}
-      <div aria-busy={isBusy} aria-live="polite">
-        {page && page.lines.length > 0 && <Lines lines={page.lines} />}
-        {page && page.lines.length === 0 && (
-          <p class="muted">{page.next === null ? "No transfer matches." : "No match so far. Search further back."}</p>
+      {!page && !fault && <Skeleton lines={8} />}
+      <div aria-busy={isBusy && page !== undefined} aria-live="polite">
+        {page && page.rows.length > 0 && <LedgerTable rows={page.rows} />}
+        {page && page.rows.length === 0 && (
+          <Nothing isFiltered={FILTERS.some((name) => filters[name] !== "")} hasMore={page.next !== null} />
         )}
       </div>
       <p class="pages">
         {before !== null && (
           <button type="button" onClick={() => setBefore(null)}>
-            Newest
+            {ledger.newest}
           </button>
         )}
-        {page?.next !== null && page !== undefined && (
+        {page !== undefined && page.next !== null && (
           <button type="button" onClick={() => setBefore(page.next)}>
-            Older
+            {ledger.older}
           </button>
         )}
       </p>

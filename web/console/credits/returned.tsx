@@ -1,7 +1,8 @@
 // Page after the checkout: polls the purchase until its state is known.
 import { useEffect, useState } from "preact/hooks";
 import type { PurchaseView } from "../../../src/console/credits-dto.ts";
-import { call } from "../../components/api.ts";
+import { call, errorText } from "../../components/api.ts";
+import { words } from "../../words/words.ts";
 import { usdText } from "./amounts.ts";
 
 const POLL_MS = 2_500;
@@ -22,7 +23,7 @@ export const Returned = ({ purchaseId, onPaid }: { purchaseId: string; onPaid: (
         setFault(null);
         if (found.state === "paid") onPaid();
       } catch (thrown) {
-        if (!isGone) setFault(thrown instanceof Error ? thrown.message : String(thrown));
+        if (!isGone) setFault(errorText(thrown));
       }
     };
     const isKnown = purchase !== null && purchase.state !== "open";
@@ -40,26 +41,20 @@ export const Returned = ({ purchaseId, onPaid }: { purchaseId: string; onPaid: (
         {fault}
       </p>
     );
-  if (!purchase) return <p class="notice">Checking your payment…</p>;
+  const { purchases: says } = words;
+  if (!purchase) return <p class="notice">{says.checking}</p>;
   const amount = usdText(purchase.credits);
   return (
     <div class="notice" role="status">
       {purchase.state === "paid" && (
         <p>
-          Paid. {amount} were added to your account. <a href={`/console/receipts/${purchase.id}`}>Receipt {purchase.receipt}</a>
+          {says.received(amount)} <a href={`/console/receipts/${purchase.id}`}>{says.receipt(purchase.receipt ?? "")}</a>
         </p>
       )}
-      {purchase.state === "open" && looks < LOOKS && <p>Waiting for the payment of {amount}…</p>}
-      {purchase.state === "open" && looks >= LOOKS && (
-        <p>
-          The payment of {amount} has not been confirmed yet. Some payment methods take days. The credits are added automatically
-          after the confirmation.
-        </p>
-      )}
-      {purchase.state === "expired" && <p>The checkout has expired. Nothing was paid.</p>}
-      {purchase.state === "mismatched" && (
-        <p>The payment does not match the purchase, so no credits were added. Your operator has been notified.</p>
-      )}
+      {purchase.state === "open" && looks < LOOKS && <p>{says.waiting(amount)}</p>}
+      {purchase.state === "open" && looks >= LOOKS && <p>{says.late(amount)}</p>}
+      {purchase.state === "expired" && <p>{says.expired}</p>}
+      {purchase.state === "mismatched" && <p>{says.mismatched}</p>}
     </div>
   );
 };

@@ -12,13 +12,13 @@ import { ViewSwitch } from "../../components/view-switch.tsx";
 import { words } from "../../words/words.ts";
 import { dayStartMs } from "../credits/amounts.ts";
 
-export const FILTERS = ["q", "status", "kind", "model", "from", "to", "key", "account", "view"] as const;
+export const FILTERS = ["q", "status", "kind", "model", "from", "to", "key", "end_user", "account", "view"] as const;
 export type FilterName = (typeof FILTERS)[number];
 export type Filters = Readonly<Record<FilterName, string>>;
 type SetFilters = (changes: Partial<Filters>) => void;
 
 /** Filters that leave some generations out. */
-export const LIMITING = ["q", "status", "kind", "model", "from", "to", "key"] as const;
+export const LIMITING = ["q", "status", "kind", "model", "from", "to", "key", "end_user"] as const;
 export const isFiltered = (filters: Filters): boolean => LIMITING.some((name) => filters[name] !== "");
 
 export const useFilters = (): [Filters, SetFilters] => {
@@ -39,7 +39,7 @@ export const useFilters = (): [Filters, SetFilters] => {
 /** Query of the API. Days are in the reader's time zone. */
 export const queryOf = (filters: Filters, before: string | null): string => {
   const query = new URLSearchParams();
-  for (const name of ["q", "status", "kind", "model", "key", "account"] as const)
+  for (const name of ["q", "status", "kind", "model", "key", "end_user", "account"] as const)
     if (filters[name] !== "") query.set(name, filters[name]);
   const [fromMs, toMs] = [dayStartMs(filters.from), dayStartMs(filters.to, 1)];
   if (fromMs !== null) query.set("from", String(fromMs));
@@ -139,6 +139,15 @@ const MoreFilters = ({ filters, set, models }: Props): VNode => {
         <span>{generations.key}</span>
         <Choice label={generations.key} any={generations.all} value={filters.key} values={keys} set={(key) => set({ key })} />
       </div>
+      <label class="field">
+        <span>{words.generation.endUser}</span>
+        <input
+          type="text"
+          autocomplete="off"
+          value={filters.end_user}
+          onChange={({ currentTarget }) => set({ end_user: currentTarget.value.trim() })}
+        />
+      </label>
       <div class="days">
         {day("from")}
         {day("to")}
@@ -156,7 +165,7 @@ const MoreFilters = ({ filters, set, models }: Props): VNode => {
 
 export const FilterBar = ({ filters, set, models }: Props): VNode => {
   const { generations } = words;
-  const further = (["model", "key", "from", "to"] as const).filter((name) => filters[name] !== "").length;
+  const further = (["model", "key", "end_user", "from", "to"] as const).filter((name) => filters[name] !== "").length;
   const none = Object.fromEntries(LIMITING.map((name) => [name, ""]));
   return (
     <form class="filters" aria-label={generations.filters} onSubmit={(event) => event.preventDefault()}>

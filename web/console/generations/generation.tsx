@@ -13,7 +13,7 @@ import { useNow } from "../../components/use-now.ts";
 import { useQuery } from "../../components/use-query.ts";
 import { words } from "../../words/words.ts";
 import { AccountScope } from "../account-scope.tsx";
-import { KIND_LABELS, queryOf, usdText } from "../credits/amounts.ts";
+import { queryOf, usdText } from "../credits/amounts.ts";
 import { mediaOf, StoredMedia } from "../files/stored-media.tsx";
 import { waited } from "../format.ts";
 import { titleOf } from "../playground/form.ts";
@@ -64,7 +64,7 @@ const Money = ({ of }: Of): VNode => {
         <ul>
           {of.entries.map(({ kind, credits, from, to, attemptN, atMs }) => (
             <li key={`${kind} ${atMs}`}>
-              {generation.transfer(KIND_LABELS[kind], usdText(credits), from, to)}
+              {generation.transfer(words.transferKinds[kind], usdText(credits), from, to)}
               {attemptN === null ? "" : generation.forAttempt(attemptN)}, {timeText(atMs)}
             </li>
           ))}

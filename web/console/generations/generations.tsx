@@ -10,6 +10,7 @@ import { Time } from "../../components/time.tsx";
 import { useQuery } from "../../components/use-query.ts";
 import { words } from "../../words/words.ts";
 import { usdText } from "../credits/amounts.ts";
+import { FirstStepsCard } from "../first-steps.tsx";
 import { BulkActions } from "./bulk-actions.tsx";
 import { FilePreview } from "./files.tsx";
 import { FilterBar, isFiltered, useFilters } from "./filters.tsx";
@@ -164,6 +165,7 @@ export const GenerationsPage = (): VNode => {
   useEffect(clear, [filters.q, filters.status, filters.kind, filters.model, filters.key, filters.from, filters.to]);
   return (
     <div class="generations">
+      <FirstStepsCard />
       <FilterBar filters={filters} set={set} models={known?.models ?? []} />
       {fault !== null && (
         <p class="fault" role="alert">

@@ -13,6 +13,7 @@ const WORDS: Readonly<Record<string, string>> = {
   "note-refund": "Refund",
   "note-dispute": "Dispute",
   "set-low-balance": "Low-balance alert",
+  "set-spend-alert": "Spend alert",
   "note-refused-sign-ins": "Sign-ins rejected",
   "note-look": "Viewed",
   "note-key-network": "Key used from a new network",
@@ -81,6 +82,7 @@ const HOW: Readonly<Record<string, (detail: Detail) => string>> = {
   "note-inspector-token": ({ role }) => `for a program, as ${role}`,
   "set-low-balance": ({ credits }) =>
     credits === null ? "the service's default" : credits === 0 ? "never alerted" : `below ${usd(Number(credits))}`,
+  "set-spend-alert": ({ credits }) => (credits === null ? "never alerted" : `from ${usd(Number(credits))} a month`),
 };
 
 /** Details of an entry: a sentence for transfers, otherwise the changed members by name. */

@@ -14,12 +14,12 @@ export const ACCOUNT = `SELECT a.seq, a.id, a.name, a.paused, b.available_credit
  * Transfers as in the view `transfer_log`, each part selected from its own table. A row is found by its number, which the view
  * negates.
  */
-const HOLD = `SELECT -g.seq AS seq, a.id AS "accountId", g.hold_transfer_no AS "chainSeq", 'hold' AS kind, g.reserved_credits AS credits,
+export const HOLD = `SELECT -g.seq AS seq, a.id AS "accountId", g.hold_transfer_no AS "chainSeq", 'hold' AS kind, g.reserved_credits AS credits,
   'available' AS "from", 'held' AS "to", g.id AS "generationId", NULL AS "attemptN", g.request_id AS "requestId", NULL AS note,
   g.hold_available_after AS "availableAfter", g.hold_held_after AS "heldAfter", g.hold_hash AS hash, g.created_at_ms AS "atMs"`;
-const TRANSFER = `SELECT p.seq, a.id, p.transfer_no, p.kind, p.credits, p.from_side, p.to_side, g.id, p.attempt_no, g.request_id, p.note, p.available_after,
+export const TRANSFER = `SELECT p.seq, a.id, p.transfer_no, p.kind, p.credits, p.from_side, p.to_side, g.id, p.attempt_no, g.request_id, p.note, p.available_after,
   p.held_after, p.hash, p.at_ms`;
-const OF_TRANSFER = "JOIN account a ON a.seq = p.account_seq LEFT JOIN generation g ON g.seq = p.generation_seq";
+export const OF_TRANSFER = "JOIN account a ON a.seq = p.account_seq LEFT JOIN generation g ON g.seq = p.generation_seq";
 
 export type StoredAccount = Omit<AccountRow, "paused" | "promptRetentionS"> & { paused: number; promptRetentionS: number | null };
 type StoredCaller = Omit<Caller, "paused" | "scope" | "models" | "isLimited"> & {
@@ -28,7 +28,11 @@ type StoredCaller = Omit<Caller, "paused" | "scope" | "models" | "isLimited"> & 
   models: string | null;
   isLimited: number;
 };
-type StoredTransferRow = Omit<TransferRow, "kind" | "from" | "to"> & { kind: TransferKind; from: LedgerSide; to: LedgerSide };
+export type StoredTransferRow = Omit<TransferRow, "kind" | "from" | "to"> & {
+  kind: TransferKind;
+  from: LedgerSide;
+  to: LedgerSide;
+};
 
 /** A negative number is stored for `forever`. */
 const retentionOf = (stored: number | null): AccountRow["promptRetentionS"] =>

@@ -1,7 +1,8 @@
 // Queries of end users: limits, spending in the window of the limit, and usage.
 import { endUserWindowFrom } from "../../../domain/end-users.ts";
 import type { Credits } from "../../../domain/types.ts";
-import type { EndUserReads, EndUserRow, EndUserUsageRow } from "../../end-user-reads.ts";
+import type { EndUserDayRow, EndUserReads, EndUserRow, EndUserUsageRow } from "../../end-user-reads.ts";
+import type { Dialect } from "../dialect.ts";
 import { END_USER_COLUMNS, type EndUserColumns, endUserTerm, toLimit } from "../end-users.ts";
 import type { Query } from "../sql-program.ts";
 
@@ -32,7 +33,14 @@ const toRow = ({ limitWindow, limitCredits, ...row }: Stored): EndUserRow => ({
 const startsOf = (nowMs: number) => (["day", "week", "month"] as const).map((window) => endUserWindowFrom(window, nowMs));
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
-export const endUserReads = (query: Query): EndUserReads => ({
+const daysIn = ({ items, json }: Dialect): string =>
+  `SELECT d.end_user_seq AS seq, d.day, d.succeeded, d.failed, d.charged_credits AS "chargedCredits"
+   FROM ${items(json("CAST(?2 AS text)"), "j")} JOIN end_user u ON u.seq = CAST(j.value AS bigint) AND u.account_seq = ?1
+   JOIN end_user_day d ON d.end_user_seq = u.seq AND d.day BETWEEN ?3 AND ?4 WHERE d.succeeded + d.failed > 0 ORDER BY d.day, d.end_user_seq`;
+
+export const endUserReads = (query: Query, dialect: Dialect): EndUserReads => ({
+  endUserDays: async ({ accountSeq, seqs, fromDay, toDay }) =>
+    seqs.length === 0 ? [] : query<EndUserDayRow>(daysIn(dialect), accountSeq, JSON.stringify(seqs), fromDay, toDay),
   endUser: async (accountSeq, name, nowMs) =>
     (await query<Stored>(ONE, accountSeq, ...startsOf(nowMs), endUserTerm(name))).map(toRow)[0],
   endUsers: async (accountSeq, nowMs, beforeSeq, limit) =>

@@ -3,6 +3,7 @@ import { generationSeqAt } from "../../../domain/ids.ts";
 import type { Labels } from "../../../domain/types.ts";
 import type { GenerationsQuery, ListedGeneration, StoreReads } from "../../store.ts";
 import type { Dialect } from "../dialect.ts";
+import { endUserTerm } from "../end-users.ts";
 import { metadataTerm } from "../metadata-term.ts";
 import type { Query, Value } from "../sql-program.ts";
 import { previousTo } from "./accounts.ts";
@@ -33,6 +34,8 @@ const MODEL_OF = `SELECT -seq AS link FROM generation INDEXED BY generation_mode
   ORDER BY seq DESC LIMIT ?2`;
 const METADATA_OF = `SELECT -generation_seq AS link FROM generation_metadata WHERE account_seq = ?3 AND name = ?4 AND value = ?5
   AND generation_seq <= ?1 ORDER BY generation_seq DESC LIMIT ?2`;
+const END_USER_OF = `SELECT -seq AS link FROM generation INDEXED BY generation_end_user
+  WHERE end_user_seq = (SELECT seq FROM end_user WHERE account_seq = ?3 AND term = ?4) AND seq <= ?1 ORDER BY seq DESC LIMIT ?2`;
 // Each transfer names the previous one (see 0001.sql). The generations of an account are found by their holds, in the order of
 // their commits, without an index.
 const CHAINED = `WITH RECURSIVE walk (link, remaining) AS (
@@ -49,7 +52,7 @@ const listedIn = ({ items, json, labels }: Dialect): string =>
    FROM generation g JOIN account a ON a.seq = g.account_seq JOIN api_key k ON k.seq = g.key_seq
    WHERE g.seq IN (SELECT CAST(j.value AS bigint) FROM ${items(json("CAST(?1 AS text)"), "j")})`;
 // A JSON text can contain NUL, which a PostgreSQL text cannot.
-const excerptsIn = ({ items, json, body }: Dialect): string =>
+export const excerptsIn = ({ items, json, body }: Dialect): string =>
   `SELECT g.seq, substr(${json(`replace(${body}, '\\u0000', '\\ufffd')`)} -> 'input' ->> 'prompt', 1, ${EXCERPT}) AS prompt FROM generation g
    WHERE g.seq IN (SELECT CAST(j.value AS bigint) FROM ${items(json("CAST(?1 AS text)"), "j")})`;
 
@@ -71,11 +74,19 @@ const isWanted = (query: GenerationsQuery, row: Row): boolean =>
   (query.status === null || row.status === query.status) &&
   (query.models === null || query.models.includes(row.model)) &&
   (query.keyId === null || isOfKey(query.keyId, row)) &&
+  (typeof query.endUser !== "string" || parsed<Labels>(row.labels)?.endUser === query.endUser) &&
   hasMetadata(query.metadata ?? [], row);
 
 /** The index with the generations of an account that a query can match; null if none is better than the chain. */
-const indexFor = ({ accountSeq, status, models, metadata }: GenerationsQuery): { sql: string; values: Value[] } | null => {
+const indexFor = ({
+  accountSeq,
+  status,
+  models,
+  metadata,
+  endUser,
+}: GenerationsQuery): { sql: string; values: Value[] } | null => {
   if (accountSeq === null) return null;
+  if (typeof endUser === "string") return { sql: END_USER_OF, values: [accountSeq, endUserTerm(endUser)] };
   const [label] = metadata ?? [];
   if (label !== undefined) return { sql: METADATA_OF, values: [accountSeq, ...metadataTerm(...label)] };
   if (status === "queued" || status === "running") return { sql: OPEN_OF, values: [accountSeq] };

@@ -1,9 +1,11 @@
 // Queries of purchases with the credits that refunds and disputes reversed.
 
 import type { PurchaseRow, UndecidedReversal } from "../../../domain/purchase-mutations.ts";
+import { monthDayOf, type SpendAlert } from "../../../domain/spend-alert.ts";
 import type { Credits } from "../../../domain/types.ts";
 import type { PurchaseReads } from "../../purchase-reads.ts";
 import type { Dialect } from "../dialect.ts";
+import { daysOfMonth, SPEND_ALERT_COLUMNS, spentOn } from "../spend-alerts.ts";
 import type { Query } from "../sql-program.ts";
 
 type AdjustmentRow = { seq: number; isRepayment: number; owedCredits: Credits };
@@ -46,8 +48,10 @@ const adjustmentsIn = ({ items, json }: Dialect): string =>
    FROM ${items(json("CAST(?1 AS text)"), "j")} JOIN balance_adjustment c ON c.transfer_seq = CAST(j.value AS bigint)
    JOIN balance b ON b.account_seq = c.account_seq LEFT JOIN debt_repayment y ON y.adjustment_seq = c.seq`;
 
+const SPEND_ALERT = `SELECT ${SPEND_ALERT_COLUMNS} FROM spend_alert s WHERE s.account_seq = ?1`;
+
 export const purchaseReads = (query: Query, dialect: Dialect): PurchaseReads => {
-  const [transfers, adjustments] = [ofTransfers(dialect), adjustmentsIn(dialect)];
+  const [transfers, adjustments, spent] = [ofTransfers(dialect), adjustmentsIn(dialect), spentOn(dialect)];
   return {
     purchase: async (id) => (await query<PurchaseRow>(BY_ID, id))[0],
     purchases: (accountId, beforeId, limit) =>
@@ -67,5 +71,8 @@ export const purchaseReads = (query: Query, dialect: Dialect): PurchaseReads => 
     lowBalance: async (accountSeq) =>
       (await query<{ credits: Credits }>("SELECT credits FROM balance_alert WHERE account_seq = ?1", accountSeq))[0]?.credits ??
       null,
+    spendAlert: async (accountSeq) => (await query<SpendAlert>(SPEND_ALERT, accountSeq))[0] ?? null,
+    monthSpend: async (accountSeq, atMs) =>
+      (await query<{ credits: Credits }>(spent, accountSeq, JSON.stringify(daysOfMonth(monthDayOf(atMs)))))[0]?.credits ?? 0,
   };
 };
