@@ -86,6 +86,20 @@ export type UsageRow = {
   chargedCredits: Credits;
   waitMs: number;
 };
+/** The grouping of the outcomes of ended generations. */
+export type OutcomeGrouping = "hour" | "day" | "route";
+/** Ended generations with one outcome. `of`: the hour or day since 1970, or the id of the route that delivered. */
+export type OutcomeRow = {
+  of: string | number;
+  /** `succeeded`, or the code of the error. */
+  outcome: string;
+  generations: number;
+  chargedCredits: Credits;
+  /** Cost of the providers by the plans of the generations. */
+  costMicroUsd: number;
+  /** Charged credits of generations whose cost is unknown. */
+  uncostedCredits: Credits;
+};
 /**
  * The number of the newest transfer of an account, and of its running generations. A start changes the second and an end the first,
  * so neither happens without a difference.
@@ -279,6 +293,8 @@ export interface StoreReads extends EndUserReads, ErasureReads, FileReads, Purch
   keyWindows(keyId: string, nowMs: number): Promise<KeySpend["windows"]>;
   /** Usage of generations that ended from `fromDay` to `toDay`, both inclusive, as far as it is rolled up. */
   usage(query: { fromDay: number; toDay: number; accountId: string | null; by: UsageGrouping }): Promise<UsageRow[]>;
+  /** Generations that ended from `fromHour` to `toHour` (hours since 1970), both inclusive, as far as usage is rolled up. */
+  outcomes(query: { fromHour: number; toHour: number; by: OutcomeGrouping }): Promise<OutcomeRow[]>;
   /** Number of transfers that are not rolled up yet. */
   usageBehind(): Promise<number>;
   /** Transfers of an account before `beforeSeq` (null: all), newest first; at most `limit`. */

@@ -17,6 +17,7 @@ import resumableUploads from "./schema/0007.sql" with { type: "text" };
 import endUsers from "./schema/0008.sql" with { type: "text" };
 import recoveries from "./schema/0009.sql" with { type: "text" };
 import forgottenFiles from "./schema/0010.sql" with { type: "text" };
+import hourlyOutcomes from "./schema/0011.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
 /**
@@ -37,6 +38,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 17, sql: endUsers, needs: 17 },
   { version: 18, sql: recoveries, needs: 17 },
   { version: 19, sql: forgottenFiles, needs: 17 },
+  { version: 20, sql: hourlyOutcomes, needs: 17 },
 ];
 
 const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0;
