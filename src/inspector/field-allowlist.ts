@@ -60,8 +60,7 @@ export const shownEvent = (event: JsonObject, audience: Audience, request?: stri
 };
 
 /** Plans without the costs of providers, which the inspector shows to nobody. */
-export const withoutCosts = (plan: readonly PlannedRoute[]): PlannedRoute[] =>
-  plan.map(({ costMicroUsd: _, ...route }) => route);
+export const withoutCosts = (plan: readonly PlannedRoute[]): PlannedRoute[] => plan.map(({ costMicroUsd: _, ...route }) => route);
 
 /** The context of a generation contains no input; unlisted members are omitted anyway. */
 export const shownContext = (memory: JsonObject, plan: readonly PlannedRoute[]): JsonObject => ({

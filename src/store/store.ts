@@ -204,7 +204,7 @@ export type LedgerSums = {
 export type LongReads = {
   verify(nowMs: number, report: (done: number, of: number, soFar: CheckResult[]) => void): Promise<CheckResult[]>;
   sums(): Promise<LedgerSums>;
-  orphans(sinceMs: number): Promise<OrphanRow[]>;
+  orphans: StoreReads["orphans"];
 };
 
 /** Filter of a generation list; null: all. `fromMs` is inclusive, `toMs` is exclusive. */
@@ -264,8 +264,11 @@ export interface StoreReads extends EndUserReads, ErasureReads, FileReads, Purch
   watchedAttempts(afterSeq: number, limit: number): Promise<Attempt[]>;
   /** Attempts that were sent to a provider at or after a time, oldest first. */
   sentTo(provider: string, sinceMs: number): Promise<SentRow[]>;
-  /** Orphans that were sent at or after a time, newest first. */
-  orphans(sinceMs: number): Promise<OrphanRow[]>;
+  /**
+   * Orphans that were sent at or after a time, newest first. `submittedSinceMs`: only of generations submitted since then, which
+   * reads no attempts of earlier ones.
+   */
+  orphans(sinceMs: number, submittedSinceMs?: number): Promise<OrphanRow[]>;
   /** Times from submission to delivery in milliseconds, newest last; at most `limit` for each route. */
   recentDeliveries(limit: number): Promise<Map<string, number[]>>;
   routeHealth(): Promise<Map<string, string>>;

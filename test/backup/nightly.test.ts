@@ -19,7 +19,11 @@ const DAY_MS = 24 * HOUR_MS;
 let place: string;
 let clock: TestClock;
 let lines: { event: EventName; fields: EventFields }[];
-let nightly: Nightly = { start: () => undefined, stop: async () => undefined };
+let nightly: Pick<Nightly, "begin" | "state" | "stop"> = {
+  begin: () => false,
+  state: () => ({ running: null, last: null }),
+  stop: async () => undefined,
+};
 
 let lineage = "";
 beforeAll(async () => {
@@ -39,14 +43,15 @@ afterAll(dropDirs, 60_000);
 
 const begin = (env: Record<string, string> = {}) => {
   const settings = readSettings({ GENROUTER_DATA__DIR: data, GENROUTER_BACKUP__DIR: place, GENROUTER_BACKUP__KEEP: "2", ...env });
-  nightly = createNightly({
+  const made = createNightly({
     settings,
     lineage,
     version: "0.1.0",
     clock,
     log: (event, fields = {}) => void lines.push({ event, fields }),
   });
-  nightly.start();
+  made.start();
+  nightly = made;
 };
 const reported = (event: EventName) => lines.filter((line) => line.event === event).length;
 const until = async (isSo: () => boolean) => {

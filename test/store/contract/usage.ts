@@ -1,7 +1,13 @@
 // Store contract of usage: rolled-up totals equal a recount of the generations.
 import { expect, test } from "bun:test";
 import { DAY_MS, dayOf, medianWaitMs, waitBucket } from "../../../src/domain/calendar.ts";
-import { type OutcomeGrouping, type OutcomeRow, USAGE_GROUPINGS, type UsageGrouping, type UsageRow } from "../../../src/store/store.ts";
+import {
+  type OutcomeGrouping,
+  type OutcomeRow,
+  USAGE_GROUPINGS,
+  type UsageGrouping,
+  type UsageRow,
+} from "../../../src/store/store.ts";
 import type { Stage } from "../conformance.ts";
 import {
   admit,
