@@ -64,15 +64,19 @@ const NONE: Nightly = {
   stop: async () => undefined,
 };
 
-/** Does nothing without `backup.dir`. The time of day is that of the service's clock, which neither jumps nor runs backwards. */
-export const createNightly = ({ settings, lineage, version, clock, log }: NightlyDeps): Nightly => {
-  const { dir, at, keep } = settings.backup;
-  if (dir === "") return NONE;
-  let underWay: Work<CreatedBackup> | null = null;
-  let ended: Promise<void> = Promise.resolve();
-  let isStopped = false;
-  let takeBack: () => void = () => undefined;
+type Runner = Pick<Nightly, "state"> & {
+  /** @param by who asked for it; null for the nightly one. @returns whether a backup was made. */
+  make(by: string | null): Promise<boolean>;
+  /** Stops a running backup at its next step. */
+  cancel(): void;
+};
+
+/** Makes one backup at a time, and remembers the last one. Errors are logged. */
+const createRunner = ({ settings, version, clock, log }: NightlyDeps): Runner => {
+  const { dir, keep } = settings.backup;
   const state: BackupState = { running: null, last: null };
+  let underWay: Work<CreatedBackup> | null = null;
+  let isCancelled = false;
 
   /** @returns the first error of the originals; null if the backup is verified. */
   const logMade = (made: CreatedBackup, dur_ms: number): string | null => {
@@ -84,58 +88,80 @@ export const createNightly = ({ settings, lineage, version, clock, log }: Nightl
     if (made.stays !== null) log("backup failed", { reason: `older backups could not be removed: ${made.stays}` });
     return reason ?? null;
   };
-  /** @param by who asked for it; null for the nightly one. @returns whether a backup was made. */
-  const make = async (by: string | null): Promise<boolean> => {
-    const startedAtMs = clock.nowMs();
-    const running: RunningBackup = { startedAtMs, by, step: "" };
-    const over = (path: string | null, fault: string | null) => {
-      state.last = { startedAtMs, by, tookMs: clock.nowMs() - startedAtMs, path, fault };
-    };
-    state.running = running;
-    log("backup started", { detail: dir });
-    underWay = makeBackup(
-      {
-        ...{ dataDir: settings.data.dir, dir, version, filesStore: settings.files.store, keep: by === null ? keep : null },
-        ...{ madeBy: by === null ? "nightly" : "command", withMasterKey: false, aheadMs: startedAtMs - Date.now() },
-      },
-      (line) => {
-        running.step = line;
-      },
-    );
-    try {
-      const made = await underWay.result;
-      over(made.path, logMade(made, clock.nowMs() - startedAtMs));
-      return true;
-    } catch (fault) {
-      over(null, textOf(fault));
-      if (isStopped && fault instanceof BackupError && fault.kind === "stopped") log("backup canceled");
-      else log("backup failed", { reason: textOf(fault), dur_ms: clock.nowMs() - startedAtMs });
-      return false;
-    } finally {
-      underWay = null;
-      state.running = null;
-    }
+  const logFailed = (fault: unknown, dur_ms: number): void => {
+    if (isCancelled && fault instanceof BackupError && fault.kind === "stopped") log("backup canceled");
+    else log("backup failed", { reason: textOf(fault), dur_ms });
   };
+
+  return {
+    state: () => state,
+    cancel: () => {
+      isCancelled = true;
+      underWay?.stop();
+    },
+    make: async (by) => {
+      const startedAtMs = clock.nowMs();
+      const running: RunningBackup = { startedAtMs, by, step: "" };
+      const over = (path: string | null, fault: string | null) => {
+        state.last = { startedAtMs, by, tookMs: clock.nowMs() - startedAtMs, path, fault };
+      };
+      state.running = running;
+      log("backup started", { detail: dir });
+      underWay = makeBackup(
+        {
+          ...{ dataDir: settings.data.dir, dir, version, filesStore: settings.files.store, keep: by === null ? keep : null },
+          ...{ madeBy: by === null ? "nightly" : "command", withMasterKey: false, aheadMs: startedAtMs - Date.now() },
+        },
+        (line) => {
+          running.step = line;
+        },
+      );
+      try {
+        const made = await underWay.result;
+        over(made.path, logMade(made, clock.nowMs() - startedAtMs));
+        return true;
+      } catch (fault) {
+        over(null, textOf(fault));
+        logFailed(fault, clock.nowMs() - startedAtMs);
+        return false;
+      } finally {
+        underWay = null;
+        state.running = null;
+      }
+    },
+  };
+};
+
+/** Does nothing without `backup.dir`. The time of day is that of the service's clock, which neither jumps nor runs backwards. */
+export const createNightly = (deps: NightlyDeps): Nightly => {
+  const { settings, lineage, clock } = deps;
+  const { dir, at } = settings.backup;
+  if (dir === "") return NONE;
+  const runner = createRunner(deps);
+  let ended: Promise<unknown> = Promise.resolve();
+  let isStopped = false;
+  let takeBack: () => void = () => undefined;
+
   const makeNightly = async (): Promise<void> => {
-    const nextMs = (await make(null)) ? Number.POSITIVE_INFINITY : clock.nowMs() + RETRY_MS;
+    const nextMs = (await runner.make(null)) ? Number.POSITIVE_INFINITY : clock.nowMs() + RETRY_MS;
     armAt(Math.min(nextMs, nextAt(clock.nowMs(), at)));
   };
   const armAt = (atMs: number): void => {
     if (isStopped) return;
     takeBack = clock.after(Math.max(0, atMs - clock.nowMs()), () => {
       // It logs its errors and schedules the next backup. One that an operator has begun ends before.
-      ended = ended.then(makeNightly);
+      ended = runner.state().running === null ? makeNightly() : ended.then(makeNightly);
     });
   };
 
   return {
     isConfigured: true,
     begin: (by) => {
-      if (state.running !== null || isStopped) return false;
-      ended = make(by).then(() => undefined);
+      if (runner.state().running !== null || isStopped) return false;
+      ended = runner.make(by);
       return true;
     },
-    state: () => state,
+    state: runner.state,
     start: () => {
       const newestMs = newestIn(dir, lineage);
       const isOverdue = newestMs === null || clock.nowMs() - newestMs > DAY_MS;
@@ -144,7 +170,7 @@ export const createNightly = ({ settings, lineage, version, clock, log }: Nightl
     stop: async (longestMs) => {
       isStopped = true;
       takeBack();
-      underWay?.stop();
+      runner.cancel();
       let wake: () => void = () => undefined;
       const patience = new Promise<void>((over) => {
         wake = clock.after(longestMs, over);

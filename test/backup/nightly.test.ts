@@ -190,3 +190,29 @@ test("a drain cancels a running backup without leftovers, and no backup follows"
   clock.skip(3 * DAY_MS);
   expect(reported("backup started")).toBe(1);
 });
+
+test("an operator begins one backup at a time, reads its end, and the nightly backups keep it", async () => {
+  begin();
+  expect(nightly.state()).toEqual({ running: null, last: null });
+  expect([nightly.begin("ada@example.com"), nightly.begin("ben@example.com")]).toEqual([true, false]);
+  expect(nightly.state().running).toMatchObject({ by: "ada@example.com", startedAtMs: NOON_MS });
+  // The overdue nightly backup becomes due meanwhile, and follows.
+  await pass(61_000, 2);
+  const [, asked] = listBackups(place);
+  expect(listBackups(place).map(({ state, manifest }) => [state, manifest?.made_by])).toEqual([
+    ["ok", "nightly"],
+    ["ok", "command"],
+  ]);
+  await pass(DAY_MS, 3);
+  await pass(DAY_MS, 4);
+  expect(listBackups(place).map(({ name }) => name)).toContain(asked?.name ?? "");
+  expect(nightly.state().last).toMatchObject({ by: null, fault: null });
+});
+
+test("tells why a requested backup failed", async () => {
+  begin();
+  writeFileSync(place, "a file in the place of the directory");
+  expect(nightly.begin("ada@example.com")).toBe(true);
+  await until(() => nightly.state().running === null);
+  expect(nightly.state().last).toMatchObject({ by: "ada@example.com", path: null, fault: expect.stringContaining(place) });
+});

@@ -53,6 +53,7 @@ export const de: Words = {
     usage: "Nutzung",
     receipt: "Beleg",
     checkout: "Testzahlung",
+    overview: "Übersicht",
     accounts: "Konten",
     account: "Konto",
     routes: "Routen",
@@ -86,6 +87,8 @@ export const de: Words = {
   },
   actions: {
     close: "Schließen",
+    cancel: "Abbrechen",
+    tryAgain: "Erneut versuchen",
     copy: "Kopieren",
     download: "Herunterladen",
     more: "Weitere Aktionen",
