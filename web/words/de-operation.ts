@@ -31,6 +31,7 @@ export const operation: typeof english = {
     retried: (time) => `nächster Versuch ${time}`,
     unknown: "unbekannt",
     range: (least, most) => `${least} bis ${most}`,
+    priceRange: (least, most) => `${least}–${most}`,
     loss: "Verlust",
     perUnit: (price, unit) => `${price} ${unit}`,
     units: {

@@ -31,6 +31,7 @@ export const operation = {
     retried: (time: string) => `retried ${time}`,
     unknown: "unknown",
     range: (least: string, most: string) => `${least} to ${most}`,
+    priceRange: (least: string, most: string) => `${least}–${most}`,
     loss: "loss",
     perUnit: (price: string, unit: string) => `${price} ${unit}`,
     units: {

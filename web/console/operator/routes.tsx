@@ -61,8 +61,8 @@ const Margin = ({ of }: { of: RouteLine }): VNode =>
   );
 
 const priceText = ({ price: { leastUsd, mostUsd, unit } }: RouteLine): string => {
-  const { range, perUnit, units } = operatorWords.routes;
-  const price = leastUsd === mostUsd ? `$${leastUsd}` : range(`$${leastUsd}`, `$${mostUsd}`);
+  const { priceRange, perUnit, units } = operatorWords.routes;
+  const price = leastUsd === mostUsd ? `$${leastUsd}` : priceRange(`$${leastUsd}`, mostUsd);
   return perUnit(price, units[unit] ?? `/ ${unit}`);
 };
 

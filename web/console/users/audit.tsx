@@ -83,7 +83,7 @@ type FormProps = { filters: Filters; set: (change: Partial<Filters>) => void; us
 const FilterForm = ({ filters, set, users }: FormProps): VNode => {
   const { audit } = operatorWords;
   return (
-    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+    <form class="filters audit-filters" onSubmit={(event) => event.preventDefault()}>
       <LabelledField says={audit.who}>
         {(id) => (
           <select id={id} value={filters.who} onChange={({ currentTarget }) => set({ who: currentTarget.value })}>
