@@ -99,7 +99,9 @@ test("figures of each period equal the transfers of the ledger, and compare with
 test("names the queue, routes that are down, routes that can lose money, refunds to decide and orphans", async () => {
   const before = await view("today");
   expect(before).toMatchObject({ parked: 0, undecided: 0, ready: true, faults: [], warnings: [] });
-  expect(before.losing).toEqual([{ id: `${MODEL}/replicate`, leastPercent: expect.any(Number), mostPercent: expect.any(Number) }]);
+  expect(before.losing).toEqual([
+    { id: `${MODEL}/replicate`, leastPercent: expect.any(Number), mostPercent: expect.any(Number) },
+  ]);
   expect(before.losing[0]?.leastPercent).toBeLessThan(0);
   const { id } = await harness.submit(MODEL, { ...INPUT, prompt: "a kite [late-ms 9000000]" });
   const tenant = await harness.newTenant(0);
@@ -107,7 +109,10 @@ test("names the queue, routes that are down, routes that can lose money, refunds
   await harness.store.commit([foreignMutation("re_overview", "overview", 460)]);
   await users.ask("operator", "POST", `routes/${encodeURIComponent(`${MODEL}/fal`)}/switch`, { reason: "too slow" });
   const after = await view("today");
-  expect(after).toMatchObject({ undecided: 1, queue: { oldestMs: (await harness.store.findGeneration(id))?.createdAtMs ?? null } });
+  expect(after).toMatchObject({
+    undecided: 1,
+    queue: { oldestMs: (await harness.store.findGeneration(id))?.createdAtMs ?? null },
+  });
   expect(after.queue.queued + after.queue.running).toBe(1);
   expect(after.routes.off).toBe(before.routes.off + 1);
   await users.ask("operator", "POST", `routes/${encodeURIComponent(`${MODEL}/fal`)}/switch`, { reason: null });
