@@ -1,10 +1,10 @@
 // Keys of providers in the console: a free check after saving, malformed keys, and stored keys that the configuration overrides.
 import { afterEach, expect, test } from "bun:test";
 import type { KeySet, KeysChecked, ProvidersPage } from "../../src/console/operator-dto.ts";
-import { type Harness, openHarness } from "../harness.ts";
+import { openHarness } from "../harness.ts";
 import { type Operators, openOperators } from "./operators.ts";
 
-const opened: Harness[] = [];
+const opened: { close(): Promise<void> }[] = [];
 afterEach(async () => {
   for (const one of opened.splice(0).reverse()) await one.close();
 });
@@ -16,10 +16,23 @@ const open = async () => {
   opened.push(harness);
   return { harness, users: await openOperators(harness) };
 };
-/** A service over the simulator of another, which has the address of fal but no key of it. */
+/** A key that fal does not know. */
+const UNKNOWN = "key-id:unknown";
+/** A service without a key of fal, whose requests pass a server that knows all keys but one. */
 const openWithoutKey = async () => {
   const { simulator } = (await open()).harness;
-  const env = { GENROUTER_PROVIDERS__FAL__BASE_URL: simulator.baseUrls.fal ?? "" };
+  const fal = simulator.baseUrls.fal ?? "";
+  const guard = Bun.serve({
+    ...{ hostname: "127.0.0.1", port: 0 },
+    fetch: (request) => {
+      if (request.headers.get("authorization")?.includes(UNKNOWN))
+        return Response.json({ detail: "Authentication is required." }, { status: 401 });
+      const { pathname, search } = new URL(request.url);
+      return fetch(`${fal}${pathname}${search}`, { headers: request.headers });
+    },
+  });
+  opened.push({ close: () => guard.stop(true) });
+  const env = { GENROUTER_PROVIDERS__FAL__BASE_URL: guard.url.origin };
   const harness = await openHarness({ factor: 1000, providers: ["replicate"], simulator, env });
   opened.push(harness);
   return { harness, users: await openOperators(harness) };
@@ -41,9 +54,9 @@ test("checks a saved key with a free request, and tells that the provider accept
     200,
     { account: "fal", isShadowed: false, checks: [{ provider: "fal", name: "fal", kind: "works", detail: expect.any(String) }] },
   ]);
-  service.simulator.script({ fault: "401", provider: "fal" });
   const { text } = await users.ask("operator", "POST", "providers/fal/check");
-  expect((JSON.parse(text) as KeysChecked).checks).toEqual([
+  expect((JSON.parse(text) as KeysChecked).checks).toMatchObject([{ provider: "fal", kind: "works" }]);
+  expect((JSON.parse((await set(users, UNKNOWN)).text) as KeySet).checks).toEqual([
     { provider: "fal", name: "fal", kind: "refused", detail: expect.stringContaining("config_fault: 401") },
   ]);
   // Nothing was bought: no generation and no charge.
