@@ -22,7 +22,7 @@ export const PAGES = [
   ...["generations", "playground", "files", "keys", "webhooks", "credits", "ledger", "usage", "profile"].map(
     (name) => `/console/${name}`,
   ),
-  ...["accounts", "routes", "providers", "orphans", "verification", "service", "users", "audit"].map(
+  ...["overview", "accounts", "routes", "providers", "orphans", "verification", "service", "users", "audit"].map(
     (name) => `/console/operator/${name}`,
   ),
   ...["/inspector", "/inspector/play"],

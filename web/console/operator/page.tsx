@@ -18,7 +18,7 @@ export const PageMessage = ({ text }: { text: string }): VNode => (
 
 /** Shows a response once it is loaded; errors appear above it. */
 export const Awaited = <T,>({ of, children }: { of: Query<T>; children: (value: T) => ComponentChildren }): VNode => (
-  <div class="operator" aria-busy={of.isBusy && of.value === undefined}>
+  <div class="operator">
     {of.fault !== null && (
       <p class="notice is-bad" role="alert">
         {of.fault}{" "}
