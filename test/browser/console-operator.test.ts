@@ -96,9 +96,7 @@ here("the operator pages", () => {
     await asking.getByLabel("Amount in USD").fill("12.50");
     await asking.getByLabel("Note").fill("disputed");
     await asking.getByRole("button", { name: "Take back" }).dblclick();
-    await page
-      .getByText("$10.00 taken back. $2.50 was not available and is now debt, so the account is paused.")
-      .waitFor();
+    await page.getByText("$10.00 taken back. $2.50 was not available and is now debt, so the account is paused.").waitFor();
     expect(await harness.store.account(tenant.accountId)).toMatchObject({ availableCredits: 0, owedCredits: 250, paused: true });
     await close();
   }, 60_000);
@@ -184,7 +182,10 @@ here("the operator pages", () => {
     const fal = page.locator('[data-provider="fal"]');
     await fal.getByRole("button", { name: "Actions of fal" }).click();
     await fal.getByRole("button", { name: "Test key" }).click();
-    await page.getByRole("status").getByText(/fal accepted the key \(.*\)\. No charge\./).waitFor();
+    await page
+      .getByRole("status")
+      .getByText(/fal accepted the key \(.*\)\. No charge\./)
+      .waitFor();
     // A refused key is a 400 that the browser reports.
     expect(complaints.filter((text) => !text.includes("400"))).toEqual([]);
     await close();

@@ -62,7 +62,8 @@ globalThis.inPage = {
       const room = width - parseFloat(paddingLeft) - parseFloat(paddingRight);
       for (const [word] of value.textContent.matchAll(/[^\s/-]+/gu)) {
         if (word.length > 20) continue;
-        if (canvas.measureText(word).width > room + 2) faults.push(`${word} in ${Math.round(room)} px of "${value.textContent.trim().slice(0, 60)}"`);
+        if (canvas.measureText(word).width > room + 2)
+          faults.push(`${word} in ${Math.round(room)} px of "${value.textContent.trim().slice(0, 60)}"`);
       }
     }
     return faults;
