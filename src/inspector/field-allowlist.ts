@@ -59,7 +59,7 @@ export const shownEvent = (event: JsonObject, audience: Audience, request?: stri
   return shown;
 };
 
-/** Plans without the costs of providers, which the inspector shows to nobody. */
+/** Plans without the costs of providers, which the inspector never shows. */
 export const withoutCosts = (plan: readonly PlannedRoute[]): PlannedRoute[] => plan.map(({ costMicroUsd: _, ...route }) => route);
 
 /** The context of a generation contains no input; unlisted members are omitted anyway. */

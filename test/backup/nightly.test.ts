@@ -209,7 +209,7 @@ test("an operator begins one backup at a time, reads its end, and the nightly ba
   expect(nightly.state().last).toMatchObject({ by: null, fault: null });
 });
 
-test("tells why a requested backup failed", async () => {
+test("shows why a requested backup failed", async () => {
   begin();
   writeFileSync(place, "a file in the place of the directory");
   expect(nightly.begin("ada@example.com")).toBe(true);

@@ -129,7 +129,7 @@ here("the service page", () => {
     await close();
   });
 
-  test("tells why no backup can be made without backup.dir", async () => {
+  test("shows why no backup can be made without backup.dir", async () => {
     const bare = await openHarness({ factor: 100 });
     const { operator } = await openOperators(bare);
     const { page, close } = await watch(browser, { url: bare.url, visitor: operator, path: "/console/operator/service" });
@@ -178,7 +178,7 @@ here("the service page", () => {
 });
 
 here("the audit log", () => {
-  test("tells changes in sentences with names, filters them, and shows details without JSON", async () => {
+  test("shows changes in sentences with names, filters them, and shows details without JSON", async () => {
     const tenant = await harness.newTenant(0);
     const request = { reference: crypto.randomUUID(), credits: 10_000, note: "for the audit" };
     await users.ask("operator", "POST", `accounts/${tenant.accountId}/credits`, request);

@@ -59,11 +59,11 @@ globalThis.inPage = {
       if (width <= 1 || value.querySelector(".unseen")) continue;
       const { font, paddingLeft, paddingRight } = getComputedStyle(value);
       canvas.font = font;
-      const room = width - parseFloat(paddingLeft) - parseFloat(paddingRight);
+      const space = width - parseFloat(paddingLeft) - parseFloat(paddingRight);
       for (const [word] of value.textContent.matchAll(/[^\s/-]+/gu)) {
         if (word.length > 20) continue;
-        if (canvas.measureText(word).width > room + 2)
-          faults.push(`${word} in ${Math.round(room)} px of "${value.textContent.trim().slice(0, 60)}"`);
+        if (canvas.measureText(word).width > space + 2)
+          faults.push(`${word} in ${Math.round(space)} px of "${value.textContent.trim().slice(0, 60)}"`);
       }
     }
     return faults;

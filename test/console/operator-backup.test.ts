@@ -39,7 +39,7 @@ test("an operator makes one verified backup at a time; a viewer makes none", asy
   expect(lines.map(({ actor, target }) => [actor.name, target])).toEqual([["operator@example.com", null]]);
 });
 
-test("tells why a backup failed, and makes the next one", async () => {
+test("shows why a backup failed, and makes the next one", async () => {
   const place = join(freshDir(), "backups");
   await Bun.write(place, "a file in the place of the directory");
   const { harness, ask } = await open({ GENROUTER_BACKUP__DIR: place });

@@ -46,7 +46,7 @@ const falOf = async (users: Operators) => {
 const set = (users: Operators, key: string, account = "fal") =>
   users.ask("operator", "POST", `providers/${account}/key`, { key });
 
-test("checks a saved key with a free request, and tells that the provider accepts or rejects it", async () => {
+test("checks a saved key with a free request, and returns that the provider accepts or rejects it", async () => {
   const { harness: service, users } = await openWithoutKey();
   const before = await service.store.accounts();
   const saved = await set(users, KEY);

@@ -1,11 +1,11 @@
 // Dependencies of the operator pages: the admin service, store reads and the running service.
 
 import type { AdminService } from "../../admin/admin-service.ts";
-import type { Nightly } from "../../backup/nightly.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { AdminMutation, AdminResult, Principal } from "../../domain/mutations.ts";
 import type { PromptRetention } from "../../domain/types.ts";
 import type { LongReads, StoreReads } from "../../store/store.ts";
+import type { BackupView } from "../operator-dto.ts";
 import { actorOf, type ConsoleRequest } from "../request-context.ts";
 
 export type OperatorDeps = OperatorServiceDeps & {
@@ -68,7 +68,12 @@ export type OperatorServiceDeps = {
     /** Epoch of this node; null for a single process. */
     epoch: number | null;
     about(): { version: string; mode: "test" | "live"; url: string; startedAtMs: number };
-    backups: Pick<Nightly, "isConfigured" | "begin" | "state">;
+    /** Makes backups, if `isConfigured`. `begin` returns false if one runs already. */
+    backups: {
+      isConfigured: boolean;
+      begin(by: string): boolean;
+      state(): { running: BackupView["running"]; last: BackupView["ended"] };
+    };
     /** Null without `backup.dir`. */
     backupDir: string | null;
     /** The store is PostgreSQL, of which the service makes no backups. */

@@ -1,12 +1,7 @@
 // `/console/operator/overview`: figures of a period with the one before, and what needs attention now.
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import {
-  OVERVIEW_PERIODS,
-  type OverviewPeriod,
-  type OverviewSums,
-  type OverviewView,
-} from "../../../src/console/operator-dto.ts";
+import type { OverviewPeriod, OverviewSums, OverviewView } from "../../../src/console/operator-dto.ts";
 import { Bars } from "../../components/bars.tsx";
 import { usd } from "../../components/format.ts";
 import { Tabs } from "../../components/tabs.tsx";
@@ -17,6 +12,7 @@ import { number, percent } from "./format.ts";
 import { Alerts, Now } from "./overview-now.tsx";
 import { API, Awaited, Section } from "./page.tsx";
 
+const PERIODS = ["today", "7d", "30d"] as const satisfies readonly OverviewPeriod[];
 /** Interval at which the page reads again while it is visible. */
 const REFRESH_MS = 30_000;
 const MICRO_USD_PER_CREDIT = 10_000;
@@ -170,7 +166,7 @@ export const OverviewPage = (): VNode => {
   return (
     <Tabs
       label={overview.period}
-      tabs={OVERVIEW_PERIODS.map((name) => ({ name, label: overview.periods[name] }))}
+      tabs={PERIODS.map((name) => ({ name, label: overview.periods[name] }))}
       current={period}
       choose={setPeriod}
     >

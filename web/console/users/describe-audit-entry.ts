@@ -44,8 +44,8 @@ const accountOf = ({ target, detail }: Pick<Line, "target" | "detail">, names: N
 };
 
 /** The sentence of an entry whose action has several, and the members of the details that the sentence contains. */
-type Told = readonly [sentence: string, ...members: string[]];
-const VARIANTS: Readonly<Record<string, (detail: Detail, target: string | null) => Told>> = {
+type Variant = readonly [sentence: string, ...members: string[]];
+const VARIANTS: Readonly<Record<string, (detail: Detail, target: string | null) => Variant>> = {
   credit: (detail) => {
     const moved = numberOf(detail.transferredCredits);
     if (moved === 0) return ["movedNothing", "note"];
@@ -147,16 +147,16 @@ const valueText = (name: string, value: Detail[string]): string => {
 };
 
 /** A request reference means nothing to a reader. */
-const UNTOLD: ReadonlySet<string> = new Set(["reference"]);
+const OMITTED: ReadonlySet<string> = new Set(["reference"]);
 
 export const describeAuditEntry = (line: Line, names: Names): Described => {
   const { audit } = operatorWords;
   const { action, target, detail } = line;
-  const [key, ...told] = VARIANTS[action]?.(detail, target) ?? [action];
+  const [key, ...members] = VARIANTS[action]?.(detail, target) ?? [action];
   const template = audit.sentences[key] ?? audit.sentences.other ?? "";
   const hasRequested = action === "credit" && detail.credits === detail.transferredCredits;
-  const isTold = new Set([...told, ...(hasRequested ? ["credits"] : [])]);
-  const named = Object.entries(detail).filter(([name]) => !isTold.has(name) && !UNTOLD.has(name));
+  const isInSentence = new Set([...members, ...(hasRequested ? ["credits"] : [])]);
+  const named = Object.entries(detail).filter(([name]) => !isInSentence.has(name) && !OMITTED.has(name));
   return {
     sentence: filled(template, slotsOf(line, names)),
     details: [
