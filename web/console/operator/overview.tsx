@@ -88,7 +88,7 @@ const figuresOf = ({ current, previous, steps }: OverviewView): Figure[] => {
 
 const stepText = (atMs: number, period: OverviewPeriod): string =>
   new Date(atMs).toLocaleString(locale, {
-    ...(period === "today" ? { hour: "numeric", minute: "2-digit", timeZoneName: "short" } : { month: "short", day: "numeric" }),
+    ...(period === "today" ? { hour: "numeric", timeZoneName: "short" } : { month: "short", day: "numeric" }),
     timeZone: "UTC",
   });
 
