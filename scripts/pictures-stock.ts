@@ -106,6 +106,7 @@ export const filled = async (url: string, token: string, receiverUrl: string) =>
     { name: "usage", says: "Usage", path: "/console/usage" },
     { name: "profile", says: "Profile and sessions", path: "/console/profile" },
     { name: "users", says: "Users", path: "/console/operator/users" },
+    { name: "overview", says: "Overview", path: "/console/operator/overview" },
     { name: "accounts", says: "Accounts", path: "/console/operator/accounts" },
     { name: "account", says: "An account", path: `/console/operator/accounts/${account}` },
     { name: "routes", says: "Routes", path: "/console/operator/routes" },

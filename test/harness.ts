@@ -12,6 +12,7 @@ import "../src/admin/admin-service.ts";
 import { createComponentList } from "../src/app/component-list.ts";
 import { createComponents } from "../src/app/server.ts";
 import type { Components, ComponentsDeps } from "../src/app/service-types.ts";
+import { createNightly } from "../src/backup/nightly.ts";
 import { readSettings } from "../src/config/load.ts";
 import { hashApiKey, newApiKey, newId } from "../src/domain/ids.ts";
 import type { Json, JsonObject, KeyScope } from "../src/domain/types.ts";
@@ -25,6 +26,7 @@ import { createVault } from "../src/providers/vault.ts";
 import { createInventory } from "../src/routing/inventory.ts";
 import { defaultsOf, kindsOf } from "../src/simulator/embedded.ts";
 import { createSimulator, type Simulator, type SimulatorOptions } from "../src/simulator/simulator.ts";
+import { LINEAGE, lineageFrom } from "../src/store/sqlite/database-id.ts";
 import type { Pragmas } from "../src/store/sqlite/open.ts";
 import type { Store } from "../src/store/store.ts";
 import { type TestClock, testClock } from "./clock.ts";
@@ -191,6 +193,7 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
   const kept = await createResultStorage({ settings, clock, log, store, shared: options.shared ?? options.node !== undefined });
   const watched = watchFiles(kept.files);
   const dialects = builtInDialects();
+  const backups = createNightly({ settings, clock, log, version: "0.1.0", lineage: lineageFrom(await store.secret(LINEAGE)) });
   const list = createComponentList();
   const components: Components = await createComponents(list, {
     settings,
@@ -211,6 +214,7 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
       catalogue: () => catalogue,
     }),
     stuck: createStuck(log),
+    backups,
     unknownOutcome: () => lines.push({ event: "commit outcome unknown", fields: {} }),
     ...(options.callTimes ? { callTimes: options.callTimes } : {}),
     media: { sandbox: sandboxUnder(clock), ...media },
@@ -279,6 +283,7 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
   const closeAll = async () => {
     if (isClosed) return;
     isClosed = true;
+    await backups.stop(10_000);
     await list.stop();
     await kept.stop();
     if (!options.simulator) await simulator.stop();

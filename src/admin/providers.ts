@@ -116,7 +116,7 @@ export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
         (row) => (model === null || row.model === model) && (provider === null || row.provider === provider),
       ),
     setProviderKey: async ({ account: named, key: text }) => {
-      const { account, key: source } = await accountOf(named);
+      const { account, key: source, keyForm } = await accountOf(named);
       let key: string | undefined;
       try {
         key = usableKey(account, text);
@@ -125,6 +125,10 @@ export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
       }
       if (key === undefined)
         throw new AdminError("usage", "the key is invalid; expected printable ASCII without spaces", {
+          code: "bad_key",
+        });
+      if (keyForm && !new RegExp(keyForm.pattern).test(key))
+        throw new AdminError("usage", `the key is invalid; a key of ${account} looks like ${keyForm.example}`, {
           code: "bad_key",
         });
       const usable = key;

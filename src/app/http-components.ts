@@ -134,11 +134,17 @@ const createGenerationService = (
 };
 
 /** Their code is loaded by the first page of an operator. */
-const createOperatorReads = ({ settings, clock, store, storage }: ComponentsDeps, { engine, address }: CommonParts) => {
+const createOperatorReads = (
+  { settings, clock, store, storage, backups }: ComponentsDeps,
+  { engine, address }: CommonParts,
+  rollUpUsage: () => Promise<void>,
+) => {
   const startedAtMs = clock.nowMs();
   return async () => {
     const { createServiceReads } = await import("../console/operator/service-reads.ts");
-    return createServiceReads({ settings, clock, reads: store, engine, kept: storage, url: address.baseUrl, startedAtMs });
+    const { post } = engine;
+    const parts = { settings, clock, reads: store, engine, kept: storage, backups, post, rollUpUsage };
+    return createServiceReads({ ...parts, url: address.baseUrl, startedAtMs });
   };
 };
 
@@ -256,7 +262,7 @@ export const createHttpComponents = (list: ComponentList, deps: ComponentsDeps, 
   const inspector = createInspectorComponent(deps, common);
   const checkout = createCheckout({ settings, clock, log, reads: store, mode, post, baseUrl: address.baseUrl });
   const rollUpUsage = createUsageRollUp({ reads: store, post, breathe });
-  const operating = createOperatorReads(deps, common);
+  const operating = createOperatorReads(deps, common, rollUpUsage);
   // The HTTP server serves the console, whose streams use the server.
   const httpConnection = createConnection<Http>("HTTP server");
   const closing = new AbortController();

@@ -1,11 +1,7 @@
 // Periodic work of a running service: heartbeats, nightly backups, deletion of files, maintenance and purchases.
-import packageJson from "../../package.json" with { type: "json" };
-import { createNightly, type Nightly } from "../backup/nightly.ts";
-import type { Settings } from "../config/schema.ts";
+import type { Nightly } from "../backup/nightly.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Log } from "../logging/events.ts";
-import { LINEAGE, lineageFrom } from "../store/sqlite/database-id.ts";
-import type { Store } from "../store/store.ts";
 import { createClockMonitor } from "./clock-monitor.ts";
 import { type Component, type ComponentList, createComponentList } from "./component-list.ts";
 import { logMaintenanceFailure } from "./maintenance.ts";
@@ -39,10 +35,9 @@ const repeated = (clock: Clock, failed: (fault: unknown) => void, name: string, 
 };
 
 export type PeriodicWorkDeps = {
-  settings: Settings;
   clock: Clock;
   log: Log;
-  store: Pick<Store, "secret">;
+  nightly: Nightly;
   components: Pick<
     Components,
     "post" | "sweep" | "eraseExpired" | "learnRetentions" | "vacuumErased" | "upkeep" | "checkout" | "leaseKeeper" | "webhooks"
@@ -61,15 +56,13 @@ const createHeartbeat = ({ clock, log, components }: PeriodicWorkDeps): Work => 
   };
 };
 
-export const createPeriodicWork = async (deps: PeriodicWorkDeps): Promise<PeriodicWork> => {
-  const { settings, clock, log, store, components } = deps;
+export const createPeriodicWork = (deps: PeriodicWorkDeps): PeriodicWork => {
+  const { clock, log, components, nightly } = deps;
   const { sweep, eraseExpired, learnRetentions, vacuumErased, upkeep, checkout, leaseKeeper, webhooks } = components;
   const failed = logMaintenanceFailure(log);
   const list = createComponentList();
   const add = (name: string, everyMs: number, work: Work) => list.add(repeated(clock, failed, name, everyMs, work));
   add("heartbeats", BEAT_MS, createHeartbeat(deps));
-  const lineage = lineageFrom(await store.secret(LINEAGE));
-  const nightly = createNightly({ settings, clock, log, version: packageJson.version, lineage });
   list.add({ name: "nightly backups", start: nightly.start, stop: () => nightly.stop(0) });
   add("deletion of files", SWEEP_MS, sweep);
   add("erasure of texts", SWEEP_MS, async () => {

@@ -1,12 +1,15 @@
 // The composition root: it constructs all components, starts them in order and stops them in reverse.
 import { parkingOf } from "../../actors/supervisor/park.ts";
+import packageJson from "../../package.json" with { type: "json" };
 import type { AdminService } from "../admin/admin-service.ts";
+import { createNightly } from "../backup/nightly.ts";
 import type { Settings } from "../config/schema.ts";
 import { createCommitListeners } from "../generations/commit-listeners.ts";
 import { type CrashLoop, createCrashLoopGuard } from "../generations/crash-loop-guard.ts";
 import { createStuck, type Stuck } from "../generations/stuck.ts";
 import { providerFacts } from "../providers/providers.ts";
 import { createInventory, type Inventory } from "../routing/inventory.ts";
+import { LINEAGE, lineageFrom } from "../store/sqlite/database-id.ts";
 import type { Mode } from "../store/store.ts";
 import { type ComponentList, createComponentList } from "./component-list.ts";
 import { createConnection } from "./connection.ts";
@@ -180,6 +183,10 @@ export const createServer = async (settings: Settings, options: ServerOptions): 
     const facts = providerFacts(dialects);
     const inventory = createInventory({ settings: config.settings, simulated: simulate, facts, catalogue, reads: store });
     const keyed = simulator?.settings ?? keyring.first(await store.providerKeys());
+    const nightly = createNightly({
+      ...{ settings, clock, log, version: packageJson.version },
+      lineage: lineageFrom(await store.secret(LINEAGE)),
+    });
     const components = await createComponents(list, {
       settings: keyed,
       clock,
@@ -193,13 +200,14 @@ export const createServer = async (settings: Settings, options: ServerOptions): 
       vault,
       inventory,
       stuck,
+      backups: nightly,
       takingUp: crashLoop?.takingUp,
       unknownOutcome,
       // A simulated provider has a fixed credential.
       ...(simulate ? {} : { renewCredentials: async (activate) => activate(keyring.next(await store.providerKeys()).providers) }),
     });
     addStartup(list, { ...options, settings: keyed, dialects, log, store, storage, components, crashLoop, unknownOutcome });
-    const periodicWork = await createPeriodicWork({ settings, clock, log, store, components });
+    const periodicWork = createPeriodicWork({ clock, log, nightly, components });
     list.add({ name: "periodic work", start: periodicWork.start, stop: periodicWork.stop });
     await list.start();
     const drain = createDrain({ settings, log, telemetry, components, periodicWork, crashLoop, list });

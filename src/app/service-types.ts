@@ -1,6 +1,7 @@
 // Types of the composition root: the service, its components and their dependencies.
 import type { Catalogue } from "../../catalogue/load.ts";
 import type { AdminService } from "../admin/admin-service.ts";
+import type { Nightly } from "../backup/nightly.ts";
 import type { Checkout } from "../billing/checkout.ts";
 import type { LeaseKeeper } from "../cluster/lease-keeper.ts";
 import type { Settings } from "../config/schema.ts";
@@ -50,6 +51,8 @@ export type ComponentsDeps = Pick<EngineDeps, "stuck" | "takingUp" | "unknownOut
   /** Speed factor of the providers (the simulator's speed). */
   pace: number;
   vault: Vault;
+  /** Backups of the running service; absent: none are configured. */
+  backups?: Pick<Nightly, "isConfigured" | "begin" | "state">;
   inventory: Inventory;
   /** Reads the provider credentials again, after another node may have changed them; absent: they do not change. */
   renewCredentials?: (activate: (keys: Settings["providers"]) => void) => Promise<void>;

@@ -121,6 +121,12 @@ export type TrialView = {
 export type KeySourceView = { from: "settings" | "file" | "vault"; setAtMs: number | null };
 export type ProviderAccount = {
   account: string;
+  /** The name of its first interface. */
+  name: string;
+  /** When the stored key was set, in use or not; null if there is none. */
+  storedAtMs: number | null;
+  /** How a key looks; null if unknown. */
+  keyExample: string | null;
   interfaces: {
     id: string;
     name: string;
@@ -130,8 +136,18 @@ export type ProviderAccount = {
   }[];
 };
 export type ProvidersPage = { providers: ProviderAccount[] };
-/** `POST providers/:account/key`. `isShadowed`: the configuration has a credential too, which has precedence. */
-export type KeySet = { account: string; isShadowed: boolean };
+/**
+ * A check of the key of an interface without a purchase. `works` and `refused`: by the provider's response. `none`: the provider
+ * has no free request.
+ */
+export type KeyChecked = { provider: string; name: string; kind: RouteChecked["kind"]; detail: string | null };
+/** `POST providers/:account/check`: for each interface that has a route with a key. */
+export type KeysChecked = { account: string; checks: KeyChecked[] };
+/**
+ * `POST providers/:account/key`. `isShadowed`: the configuration has a credential too, which has precedence, so the stored one is
+ * not checked.
+ */
+export type KeySet = KeysChecked & { isShadowed: boolean };
 
 export type OrphanLine = {
   generationId: string;
@@ -201,6 +217,57 @@ export type NodeLine = {
 export type GenerationDecisionRequest = { decision: Decision; attempt: number | null; reason: string };
 export type DecidedView = Decided;
 
+/** A route that can cost more than it is sold for. */
+export type LosingRoute = { id: string; leastPercent: number; mostPercent: number };
+/**
+ * `POST backup` begins one. `dir`: null without `backup.dir`. `isShared`: PostgreSQL, which has tools of its own. `lastMs`: time of
+ * the newest verified backup. `running` and `ended`: of this process.
+ */
+export type BackupView = {
+  dir: string | null;
+  isShared: boolean;
+  lastMs: number | null;
+  running: { startedAtMs: number; by: string | null; step: string } | null;
+  ended: { startedAtMs: number; by: string | null; tookMs: number; path: string | null; fault: string | null } | null;
+};
+
+export const OVERVIEW_PERIODS = ["today", "7d", "30d"] as const;
+export type OverviewPeriod = (typeof OVERVIEW_PERIODS)[number];
+/** Sums of ended generations. Costs are the providers', by the plans; `uncostedCredits` was charged where the cost is unknown. */
+export type OverviewSums = {
+  succeeded: number;
+  failed: number;
+  chargedCredits: Credits;
+  costMicroUsd: number;
+  uncostedCredits: Credits;
+};
+/**
+ * `GET overview?period=`. Days are in UTC and include the present one. `previous`: the same number of days before, up to the same
+ * hour of the day. `steps`: hours of today, otherwise days, without gaps.
+ */
+export type OverviewView = {
+  period: OverviewPeriod;
+  fromMs: number;
+  toMs: number;
+  current: OverviewSums;
+  previous: OverviewSums;
+  steps: (OverviewSums & { atMs: number })[];
+  /** Codes of errors, most frequent first. */
+  reasons: { code: string; count: number }[];
+  queue: { queued: number; running: number; oldestMs: number | null };
+  routes: { up: number; off: number; down: { id: string; reason: string | null; untilMs: number | null }[] };
+  losing: LosingRoute[];
+  parked: number;
+  /** Refunds and disputes in foreign currencies that wait for a decision. */
+  undecided: number;
+  /** Of the last 7 days, counted at most 10 minutes ago; null until they are counted. */
+  orphans: { count: number; credits: Credits } | null;
+  backup: BackupView;
+  ready: boolean;
+  faults: string[];
+  warnings: string[];
+};
+
 /** `GET service`. `queued` and `running` are sums over all nodes. */
 export type ServiceView = {
   version: string;
@@ -228,8 +295,9 @@ export type ServiceView = {
    * the operator has confirmed the check of work that the backup does not contain.
    */
   restored: { takenAtMs: number; open: boolean; settled: boolean } | null;
-  /** `lastMs`: time of the newest verified backup. */
-  backup: { isNightly: boolean; lastMs: number | null };
+  backup: BackupView;
+  /** Usable routes whose price can be below their cost. */
+  losing: LosingRoute[];
   /** Null for a single process. */
   nodes: NodeLine[] | null;
 };

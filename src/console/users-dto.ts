@@ -57,4 +57,12 @@ export type UsersView = {
 };
 /** Returned only once, because only the hash of the token is stored. */
 export type CreatedInvitationView = { id: string; url: string; expiresAtMs: number };
-export type AuditView = { lines: AuditRow[] /** Cursor of the next page; null at the end. */; before: number | null };
+/** A thing that an audit entry mentions, and the account that it belongs to. */
+export type AuditName = { kind: "account" | "user" | "key" | "purchase"; name: string; accountId: string | null };
+/** `GET audit`. `names`: by id. `users`: those who may have made changes. `before`: cursor of the next page; null at the end. */
+export type AuditView = {
+  lines: AuditRow[];
+  names: Record<string, AuditName>;
+  users: { id: string; name: string; email: string }[];
+  before: number | null;
+};

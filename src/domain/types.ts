@@ -82,6 +82,8 @@ export type Failure = { class: FailureClass; detail: string; retryAfterMs?: numb
 export type PlannedRoute = {
   routeId: string;
   priceCredits: Credits;
+  /** The provider's cost by the catalogue, in micro-USD. For operators only; absent if the catalogue has no cost. */
+  costMicroUsd?: number;
   /** Maximum duration of one attempt from its first `sending`; at most 2,400,000. */
   timeoutMs: number;
   onRefusal: "fail" | "next";

@@ -103,6 +103,8 @@ export type RecordAccess = {
   of: string | null;
   atMs: number;
 };
+/** Records in the audit log that an operator has begun a backup. */
+export type RecordBackup = { mutation: "note-backup"; atMs: number };
 /** Records in the audit log that a token for the inspector was created. */
 export type RecordInspectorToken = { mutation: "note-inspector-token"; role: "operator" | "viewer"; atMs: number };
 
@@ -118,4 +120,5 @@ export type UserMutation =
   | CreateConsoleKey
   | RecordRejectedSignIns
   | RecordAccess
-  | RecordInspectorToken;
+  | RecordInspectorToken
+  | RecordBackup;

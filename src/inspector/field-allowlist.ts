@@ -1,7 +1,7 @@
 // Allowlist of event and context members that each audience may see.
 //
 // A member that is not listed is omitted.
-import type { Json, JsonObject } from "../domain/types.ts";
+import type { Json, JsonObject, PlannedRoute } from "../domain/types.ts";
 
 /**
  * Audiences. `words`: neither prompts nor text of providers, which may repeat prompts. `prompts`: also the inputs of customers.
@@ -59,8 +59,11 @@ export const shownEvent = (event: JsonObject, audience: Audience, request?: stri
   return shown;
 };
 
+/** Plans without the costs of providers, which the inspector never shows. */
+export const withoutCosts = (plan: readonly PlannedRoute[]): PlannedRoute[] => plan.map(({ costMicroUsd: _, ...route }) => route);
+
 /** The context of a generation contains no input; unlisted members are omitted anyway. */
-export const shownContext = (memory: JsonObject, plan: Json): JsonObject => ({
-  plan,
+export const shownContext = (memory: JsonObject, plan: readonly PlannedRoute[]): JsonObject => ({
+  plan: withoutCosts(plan),
   ...pick(memory, ["waitEndsAtMs", "collectMs", "nextRoute", "tried", "inputRefusals", "current", "watched"]),
 });

@@ -1,6 +1,7 @@
 // Redacts a generation's history for each audience without changing its replay.
 import type { Replayed } from "../../actors/replay/replay.ts";
 import type { FailureClass, JsonObject } from "../domain/types.ts";
+import { withoutCosts } from "./field-allowlist.ts";
 import type { GenerationHistory } from "./generation-history.ts";
 import type { GenerationHistoryDto } from "./generation-history-dto.ts";
 
@@ -65,7 +66,7 @@ export const redactHistory = (
     input: onlooker === "prompts" || onlooker === "everything" ? input : null,
     given: {
       ...given,
-      plan: isMember ? given.plan.map((route) => ({ ...route, routeId: nameOf(route.routeId) })) : given.plan,
+      plan: withoutCosts(given.plan).map((route) => (isMember ? { ...route, routeId: nameOf(route.routeId) } : route)),
       journal: given.journal.map(({ node, ...line }) => ({
         ...line,
         event: shownEvent(line.event),

@@ -3,7 +3,7 @@ import type { GenerationSnapshot } from "../../actors/generation/snapshot.ts";
 import { storedMemory, thaw } from "../../actors/generation/snapshot.ts";
 import { beginning } from "../../actors/replay/dry-run.ts";
 import { followed, type WrittenStep } from "../../actors/replay/replay.ts";
-import type { Json, JsonObject, PlannedRoute } from "../domain/types.ts";
+import type { JsonObject, PlannedRoute } from "../domain/types.ts";
 import type { ActorView } from "./actor-registry.ts";
 import { nestedOf } from "./definitions.ts";
 import { shownContext } from "./field-allowlist.ts";
@@ -13,7 +13,7 @@ const statusOf = (state: string): ActorView["status"] => (state === "succeeded" 
 export const snapshotView = (state: string, frozen: string | null, plan: readonly PlannedRoute[]): ActorView => ({
   status: statusOf(state),
   value: () => nestedOf(state),
-  context: () => shownContext((storedMemory(frozen) ?? {}) as JsonObject, plan as unknown as Json),
+  context: () => shownContext((storedMemory(frozen) ?? {}) as JsonObject, plan),
 });
 
 /** Snapshot of a statechart, computed on first use and cached. */
@@ -38,6 +38,6 @@ export const viewSnapshot = (state: string, stand: SnapshotReader, plan: readonl
   value: () => nestedOf(state),
   context: () => {
     const { plan: _, ...memory } = stand().context;
-    return shownContext(memory as unknown as JsonObject, plan as unknown as Json);
+    return shownContext(memory as unknown as JsonObject, plan);
   },
 });

@@ -33,6 +33,9 @@ export const slotsWithin = (limit: number): Slots => (limit >= ROOMY ? { ...SLOT
 
 /** The sources of a dialect, and its unverified statements. */
 type Known = { as_of: string; from: readonly string[]; not_verified?: readonly string[] };
+/** The form of a credential: a regular expression, and an example. */
+export type KeyForm = { pattern: string; example: string };
+
 type KnownDialect = {
   adapter: Adapter;
   name: string;
@@ -44,12 +47,15 @@ type KnownDialect = {
   account: string;
   /** The provider responds to a submission with a job to poll, instead of the result. */
   isChecked: boolean;
+  /** What every credential of the provider matches, and how one looks; null if unknown. */
+  keyForm: KeyForm | null;
 };
 
 /** Dialects that need code beyond tables and templates. */
 const CODED: Readonly<Record<string, KnownDialect>> = {
   fal: {
     ...{ adapter: fal, name: "fal", publicUrl: FAL_BASE_URL, origins: FAL_ORIGINS, account: "fal", isChecked: true },
+    keyForm: { pattern: "^[^:]+:[^:]+$", example: "ID:SECRET" },
     known: FAL_KNOWN,
   },
   replicate: {
@@ -60,6 +66,7 @@ const CODED: Readonly<Record<string, KnownDialect>> = {
       origins: [],
       account: "replicate",
       isChecked: true,
+      keyForm: { pattern: "^r8_", example: "r8_…" },
     },
     known: REPLICATE_KNOWN,
   },
@@ -72,7 +79,7 @@ export const knownDialects = (dialects: Dialects): [string, KnownDialect][] => [
     id,
     {
       ...{ adapter, name: dialect.name, known: dialect.known, publicUrl: dialect.base_url, origins: dialect.hosts ?? [] },
-      ...{ account: dialect.account ?? id, isChecked: dialect.poll !== undefined },
+      ...{ account: dialect.account ?? id, isChecked: dialect.poll !== undefined, keyForm: dialect.key_form ?? null },
     },
   ]),
 ];
@@ -90,12 +97,13 @@ export const knownProviders = (dialects: Dialects): ReadonlyMap<string, { accoun
 /** The facts about each provider that the admin service shows to an operator. */
 export const providerFacts = (dialects: Dialects) =>
   knownDialects(dialects)
-    .map(([id, { adapter, name, account, isChecked }]) => ({
+    .map(([id, { adapter, name, account, isChecked, keyForm }]) => ({
       id,
       account,
       name,
       recovery: adapter.recovery,
       isChecked,
+      keyForm,
     }))
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 

@@ -1,7 +1,7 @@
 // Provider cost of a request by the costs of the catalogue; the counterpart of price.ts.
 import { CLIP_FIELDS } from "../../catalogue/fields.ts";
 import { microUsdFor, rateTable } from "../../catalogue/rates.ts";
-import type { Model } from "../../catalogue/schema.ts";
+import type { Model, Route } from "../../catalogue/schema.ts";
 import type { Credits, JsonObject } from "../domain/types.ts";
 import { billedUnits, picturesIn } from "./price.ts";
 
@@ -14,8 +14,19 @@ const THOUSANDTHS = 1_000;
  */
 export const providerCost = (model: Model, routeId: string, filled: JsonObject, priceCredits: Credits): number => {
   const route = model.routes.find(({ id }) => id === routeId);
-  const cost = route && microUsdFor(rateTable(route.cost), filled);
-  if (!route || cost === undefined) return priceCredits;
+  return (route && catalogueCost(model, route, filled, priceCredits)) ?? priceCredits;
+};
+
+/** The same in whole micro-USD; undefined without a cost in the catalogue. */
+export const knownCost = (model: Model, route: Route, filled: JsonObject, priceCredits: Credits): number | undefined => {
+  if (route.cost.length === 0) return undefined;
+  const credits = catalogueCost(model, route, filled, priceCredits);
+  return credits === undefined ? undefined : Math.round(credits * MICRO_USD_PER_CREDIT);
+};
+
+const catalogueCost = (model: Model, route: Route, filled: JsonObject, priceCredits: Credits): number | undefined => {
+  const cost = microUsdFor(rateTable(route.cost), filled);
+  if (cost === undefined) return undefined;
   const isTimed = CLIP_FIELDS.some((name) => Object.hasOwn(filled, name) && model.price.clips[name] !== undefined);
   if (isTimed) {
     const rate = microUsdFor(rateTable(route.rates), filled) || microUsdFor(rateTable(route.video_input_rates), filled);

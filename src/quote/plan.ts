@@ -9,6 +9,7 @@ import type { CannotGive, PlannedFile } from "../inputs/cannot-give.ts";
 import { billedFields } from "../inputs/pinned-links.ts";
 import { clipFault, fieldFault, measuredOf } from "./check-field.ts";
 import type { CheckedInput } from "./check-input.ts";
+import { knownCost } from "./cost.ts";
 import type { RoutePrice } from "./price.ts";
 
 /** `down`: by its circuit breaker or an account fault. `unconfigured`: no key, or disabled by the operator. */
@@ -71,6 +72,8 @@ type Candidate = {
   expectedMs: number;
   stoppedBy: Filter | null;
   lacks?: string;
+  /** Of a planned route; undefined without a cost in the catalogue. */
+  costMicroUsd?: number;
 };
 
 /**
@@ -101,6 +104,10 @@ const planOf = (request: PlanRequest, candidates: readonly Candidate[]): Plan =>
   if (up.length === 0) throw refusalOf(request, candidates);
   // The sort is stable, so routes of equal price and time keep the catalogue's order.
   if (up.length > 1) up.sort((a, b) => priceOf(a) - priceOf(b) || a.expectedMs - b.expectedMs);
+  for (const candidate of up) {
+    const cost = knownCost(request.model, candidate.route, request.checked.filled, priceOf(candidate));
+    if (cost !== undefined) candidate.costMicroUsd = cost;
+  }
   const routes = sharedPlan(request.model, up);
   let [quotedCredits, reservedCredits] = [Number.POSITIVE_INFINITY, 0];
   for (const { priceCredits } of routes) {
@@ -259,18 +266,19 @@ const latestPlan = memoize((_model: Model): { routes: readonly PlannedRoute[] } 
  */
 const sharedPlan = (model: Model, candidates: readonly Candidate[]): readonly PlannedRoute[] => {
   const latest = latestPlan(model);
-  const isSame = (planned: PlannedRoute | undefined, { route, priceCredits }: Candidate) =>
-    planned?.routeId === route.id && planned.priceCredits === priceCredits;
+  const isSame = (planned: PlannedRoute | undefined, { route, priceCredits, costMicroUsd }: Candidate) =>
+    planned?.routeId === route.id && planned.priceCredits === priceCredits && planned.costMicroUsd === costMicroUsd;
   if (latest.routes.length !== candidates.length || !candidates.every((one, at) => isSame(latest.routes[at], one)))
     latest.routes = candidates.map(plannedRoute);
   return latest.routes;
 };
 
 const plannedRoute = (candidate: Candidate): PlannedRoute => {
-  const { route } = candidate;
+  const { route, costMicroUsd } = candidate;
   return {
     routeId: route.id,
     priceCredits: priceOf(candidate),
+    ...(costMicroUsd === undefined ? {} : { costMicroUsd }),
     timeoutMs: route.timeout_s * 1_000,
     onRefusal: route.on_refusal,
     onLost: route.on_lost,

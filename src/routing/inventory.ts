@@ -12,8 +12,12 @@ import type { ListedRoute, Recovery } from "../providers/port.ts";
 import type { StoreReads } from "../store/store.ts";
 
 /** Facts of a provider that are independent of the catalogue: see `providerFacts` of src/providers. */
-export type ProviderFacts = { id: string; account: string; name: string; recovery: Recovery; isChecked: boolean };
-export type ProviderRow = ProviderFacts & { key: KeySource | null; routes: number; up: number };
+export type ProviderFacts = { id: string; account: string; name: string; recovery: Recovery; isChecked: boolean } & {
+  /** What every credential of the provider matches; null if unknown. */
+  keyForm: { pattern: string; example: string } | null;
+};
+/** `storedAtMs`: when the credential of the account in the vault was set, in use or not; null if there is none. */
+export type ProviderRow = ProviderFacts & { key: KeySource | null; storedAtMs: number | null; routes: number; up: number };
 export type RouteRow = {
   id: string;
   model: string;
@@ -146,10 +150,12 @@ export const createInventory = ({ settings, simulated, facts, catalogue, reads, 
     },
     providers: async () => {
       const [keys, all] = [await sources(), await routes()];
+      const stored = new Map((await reads.providerKeys()).map(({ account, setAtMs }) => [account, setAtMs]));
       return facts.map((one) => {
         const own = all.filter(({ provider }) => provider === one.id);
         const up = own.filter(({ state }) => state === "up").length;
-        return { ...one, key: sourceAt(keys, one.id, one.account), routes: own.length, up };
+        const storedAtMs = stored.get(one.account) ?? null;
+        return { ...one, key: sourceAt(keys, one.id, one.account), storedAtMs, routes: own.length, up };
       });
     },
   };

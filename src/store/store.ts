@@ -96,6 +96,20 @@ export type UsageQuery = {
   keyId?: string | null;
 };
 export type UsageDayRow = Pick<UsageRow, "of" | "succeeded" | "failed" | "chargedCredits"> & { day: number };
+/** The grouping of the outcomes of ended generations. */
+export type OutcomeGrouping = "hour" | "day" | "route";
+/** Ended generations with one outcome. `of`: the hour or day since 1970, or the id of the route that delivered. */
+export type OutcomeRow = {
+  of: string | number;
+  /** `succeeded`, or the code of the error. */
+  outcome: string;
+  generations: number;
+  chargedCredits: Credits;
+  /** Cost of the providers by the plans of the generations. */
+  costMicroUsd: number;
+  /** Charged credits of generations whose cost is unknown. */
+  uncostedCredits: Credits;
+};
 /**
  * The number of the newest transfer of an account, and of its running generations. A start changes the second and an end the first,
  * so neither happens without a difference.
@@ -202,7 +216,7 @@ export type LedgerSums = {
 export type LongReads = {
   verify(nowMs: number, report: (done: number, of: number, soFar: CheckResult[]) => void): Promise<CheckResult[]>;
   sums(): Promise<LedgerSums>;
-  orphans(sinceMs: number): Promise<OrphanRow[]>;
+  orphans: StoreReads["orphans"];
 };
 
 /** Filter of a generation list; null: all. `fromMs` is inclusive, `toMs` is exclusive. */
@@ -264,8 +278,11 @@ export interface StoreReads extends EndUserReads, ErasureReads, FileReads, Purch
   watchedAttempts(afterSeq: number, limit: number): Promise<Attempt[]>;
   /** Attempts that were sent to a provider at or after a time, oldest first. */
   sentTo(provider: string, sinceMs: number): Promise<SentRow[]>;
-  /** Orphans that were sent at or after a time, newest first. */
-  orphans(sinceMs: number): Promise<OrphanRow[]>;
+  /**
+   * Orphans that were sent at or after a time, newest first. `submittedSinceMs`: only of generations submitted since then, which
+   * reads no attempts of earlier ones.
+   */
+  orphans(sinceMs: number, submittedSinceMs?: number): Promise<OrphanRow[]>;
   /** Times from submission to delivery in milliseconds, newest last; at most `limit` for each route. */
   recentDeliveries(limit: number): Promise<Map<string, number[]>>;
   routeHealth(): Promise<Map<string, string>>;
@@ -295,6 +312,8 @@ export interface StoreReads extends EndUserReads, ErasureReads, FileReads, Purch
   usage(query: UsageQuery): Promise<UsageRow[]>;
   /** The same usage of some days, models, accounts or keys by day. */
   usageByDay(query: UsageQuery, of: readonly string[]): Promise<UsageDayRow[]>;
+  /** Generations that ended from `fromHour` to `toHour` (hours since 1970), both inclusive, as far as usage is rolled up. */
+  outcomes(query: { fromHour: number; toHour: number; by: OutcomeGrouping }): Promise<OutcomeRow[]>;
   /** Number of transfers that are not rolled up yet. */
   usageBehind(): Promise<number>;
   /** Transfers of an account before `beforeSeq` (null: all), newest first; at most `limit`. */

@@ -57,8 +57,15 @@ export type InvitationRow = {
   withdrawnAtMs: number | null;
 };
 export type AuditRow = { seq: number; atMs: number; actor: Principal; action: string; target: string | null; detail: JsonObject };
-/** Every given filter must match: `actor` by id or name, `target` by id. */
-export type AuditFilters = { actor?: string; action?: string; target?: string; fromMs?: number; toMs?: number };
+/** Every given filter must match: `actor` by id or name, `actorKind` by kind, `target` by id. */
+export type AuditFilters = {
+  actor?: string;
+  actorKind?: Principal["kind"];
+  action?: string;
+  target?: string;
+  fromMs?: number;
+  toMs?: number;
+};
 
 export interface UserReads {
   sessionByHash(hash: string): Promise<SessionFacts | undefined>;

@@ -19,7 +19,11 @@ const DAY_MS = 24 * HOUR_MS;
 let place: string;
 let clock: TestClock;
 let lines: { event: EventName; fields: EventFields }[];
-let nightly: Nightly = { start: () => undefined, stop: async () => undefined };
+let nightly: Pick<Nightly, "begin" | "state" | "stop"> = {
+  begin: () => false,
+  state: () => ({ running: null, last: null }),
+  stop: async () => undefined,
+};
 
 let lineage = "";
 beforeAll(async () => {
@@ -39,14 +43,15 @@ afterAll(dropDirs, 60_000);
 
 const begin = (env: Record<string, string> = {}) => {
   const settings = readSettings({ GENROUTER_DATA__DIR: data, GENROUTER_BACKUP__DIR: place, GENROUTER_BACKUP__KEEP: "2", ...env });
-  nightly = createNightly({
+  const made = createNightly({
     settings,
     lineage,
     version: "0.1.0",
     clock,
     log: (event, fields = {}) => void lines.push({ event, fields }),
   });
-  nightly.start();
+  made.start();
+  nightly = made;
 };
 const reported = (event: EventName) => lines.filter((line) => line.event === event).length;
 const until = async (isSo: () => boolean) => {
@@ -184,4 +189,30 @@ test("a drain cancels a running backup without leftovers, and no backup follows"
   expect(states()).toEqual([]);
   clock.skip(3 * DAY_MS);
   expect(reported("backup started")).toBe(1);
+});
+
+test("an operator begins one backup at a time, reads its end, and the nightly backups keep it", async () => {
+  begin();
+  expect(nightly.state()).toEqual({ running: null, last: null });
+  expect([nightly.begin("ada@example.com"), nightly.begin("ben@example.com")]).toEqual([true, false]);
+  expect(nightly.state().running).toMatchObject({ by: "ada@example.com", startedAtMs: NOON_MS });
+  // The overdue nightly backup becomes due meanwhile, and follows.
+  await pass(61_000, 2);
+  const [, asked] = listBackups(place);
+  expect(listBackups(place).map(({ state, manifest }) => [state, manifest?.made_by])).toEqual([
+    ["ok", "nightly"],
+    ["ok", "command"],
+  ]);
+  await pass(DAY_MS, 3);
+  await pass(DAY_MS, 4);
+  expect(listBackups(place).map(({ name }) => name)).toContain(asked?.name ?? "");
+  expect(nightly.state().last).toMatchObject({ by: null, fault: null });
+});
+
+test("shows why a requested backup failed", async () => {
+  begin();
+  writeFileSync(place, "a file in the place of the directory");
+  expect(nightly.begin("ada@example.com")).toBe(true);
+  await until(() => nightly.state().running === null);
+  expect(nightly.state().last).toMatchObject({ by: "ada@example.com", path: null, fault: expect.stringContaining(place) });
 });

@@ -57,7 +57,7 @@ here("several nodes", () => {
       expect(nodes.map(({ endedAtMs }) => endedAtMs === null)).toEqual([true, true, false]);
       for (const { name } of nodes.slice(0, 2)) expect(await alive.getByText(name).count()).toBe(1);
       expect(await alive.getByText("this node").count()).toBe(1);
-      const ended = page.getByRole("table", { name: "Nodes that ended in the last week" });
+      const ended = page.getByRole("table", { name: "Nodes that ended in the last 7 days" });
       expect(await ended.getByText(nodes[2]?.name ?? "none").count()).toBe(1);
       expect(await ended.getByText("Stopped.").count()).toBe(1);
       await sound();

@@ -42,29 +42,30 @@ here("the operator pages", () => {
     const { keyboard } = page;
     await tabTo("Search by name or id");
     await keyboard.type(tenant.accountId);
-    await page.getByText("1 shown, newest first.").waitFor();
+    await page.getByText("1 account, newest first").waitFor();
     await page.getByRole("link", { name: "tenant" }).focus();
     await keyboard.press("Enter");
     await page.getByText("Recent transfers").first().waitFor();
     await tabTo("Grant credits");
     await keyboard.press("Enter");
     await page.getByRole("dialog").waitFor();
-    await tabTo("Amount in USD");
+    // Required fields are marked before anything is sent.
+    await tabTo("Amount in USD (required)");
     await keyboard.type("25");
     await keyboard.press("Enter");
     // Nothing is transferred without a note.
-    await page.getByRole("alert").getByText("Enter a note").waitFor();
-    await tabTo("Note");
+    await page.getByRole("alert").getByText("Add a note").waitFor();
+    await tabTo("Note (required)");
     await keyboard.type("for the trouble");
     await keyboard.press("Enter");
-    await page.getByRole("status").getByText("$25.00 were granted; $35.00 are available.").waitFor();
+    await page.getByRole("status").getByText("$25.00 granted. $35.00 available.").waitFor();
     await page.getByRole("cell", { name: "for the trouble" }).waitFor();
     expect((await harness.balance(tenant)).available).toBe(3_500);
 
     await tabTo("Pause");
     await keyboard.press("Enter");
     const asking = page.getByRole("dialog", { name: "Pause tenant?" });
-    await asking.getByText("Accepted generations continue").waitFor();
+    await asking.getByText("Generations already submitted continue").waitFor();
     await keyboard.press("Escape");
     await asking.waitFor({ state: "detached" });
     expect((await answers(tenant)).status).toBe(404);
@@ -77,11 +78,11 @@ here("the operator pages", () => {
     await asking.waitFor();
     await tabTo("Pause");
     await keyboard.press("Enter");
-    await page.getByRole("status").getByText("The account is paused.").waitFor();
+    await page.getByRole("status").getByText("Account paused.").waitFor();
     expect((await answers(tenant)).status).toBe(403);
     await page.getByRole("button", { name: "Resume" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Resume" }).click();
-    await page.getByRole("status").getByText("The account is active again.").waitFor();
+    await page.getByRole("status").getByText("Account active again.").waitFor();
     expect((await answers(tenant)).status).toBe(404);
     expect(complaints).toEqual([]);
     await close();
@@ -95,9 +96,7 @@ here("the operator pages", () => {
     await asking.getByLabel("Amount in USD").fill("12.50");
     await asking.getByLabel("Note").fill("disputed");
     await asking.getByRole("button", { name: "Take back" }).dblclick();
-    await page
-      .getByText("$10.00 were taken back. $2.50 were not available and are now debt, so the account is paused.")
-      .waitFor();
+    await page.getByText("$10.00 taken back. $2.50 was not available and is now debt, so the account is paused.").waitFor();
     expect(await harness.store.account(tenant.accountId)).toMatchObject({ availableCredits: 0, owedCredits: 250, paused: true });
     await close();
   }, 60_000);
@@ -105,7 +104,7 @@ here("the operator pages", () => {
   test("creates an account with its initial credits", async () => {
     const { page, close } = await visit("accounts");
     await page.getByRole("button", { name: "New account" }).click();
-    await page.getByLabel("Name", { exact: true }).fill("Studio Nord");
+    await page.getByLabel("Name (required)").fill("Studio Nord");
     await page.getByLabel("Initial credits in USD").fill("a lot");
     await page.getByRole("button", { name: "Create account" }).click();
     await page.getByRole("alert").getByText("Initial credits").waitFor();
@@ -122,19 +121,19 @@ here("the operator pages", () => {
     const id = "vidmodel-2.0-mini/fal";
     const row = page.locator(`tr[data-row="${id}"]`);
     await page.getByRole("button", { name: `Actions of ${id}`, exact: true }).click();
-    await page.getByRole("button", { name: "Switch off", exact: true }).click();
-    const asking = page.getByRole("dialog", { name: `Switch ${id} off?` });
-    await asking.getByRole("button", { name: "Switch off" }).click();
-    await asking.getByRole("alert").getByText("Enter a reason").waitFor();
-    await asking.getByLabel("Reason").fill("too slow today");
-    await asking.getByRole("button", { name: "Switch off" }).click();
+    await page.getByRole("button", { name: "Disable", exact: true }).click();
+    const asking = page.getByRole("dialog", { name: `Disable ${id}?` });
+    await asking.getByRole("button", { name: "Disable" }).click();
+    await asking.getByRole("alert").getByText("Add a reason").waitFor();
+    await asking.getByLabel("Reason (required)").fill("too slow today");
+    await asking.getByRole("button", { name: "Disable" }).click();
     await row.getByText("too slow today").waitFor();
     expect(await harness.store.switchedOff()).toMatchObject([{ routeId: id, reason: "too slow today" }]);
-    await page.getByLabel("Show").selectOption("Switched off");
+    await page.getByLabel("Show").selectOption("disabled");
     expect(await page.locator("tbody tr[data-row]").count()).toBe(1);
     await page.getByRole("button", { name: `Actions of ${id}`, exact: true }).click();
-    await page.getByRole("button", { name: "Switch on", exact: true }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Switch on" }).click();
+    await page.getByRole("button", { name: "Enable", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Enable" }).click();
     await page.getByLabel("Show").selectOption("All states");
     await row.getByText("up", { exact: true }).waitFor();
     expect(await harness.store.switchedOff()).toEqual([]);
@@ -153,26 +152,61 @@ here("the operator pages", () => {
     await page.getByRole("button", { name: "Test", exact: true }).click();
     const asking = page.getByRole("dialog", { name: "Test vidmodel-2.0-mini/fal" });
     await asking.getByText(/fal charges at least [\d.]+ USD per/).waitFor();
-    await asking.getByRole("button", { name: "Purchase one generation" }).click();
-    await asking.getByText(/The route delivered gen_\w+\. Its price is \$/).waitFor();
-    expect(await asking.getByRole("button", { name: "Purchase one generation" }).count()).toBe(0);
+    await asking.getByRole("button", { name: "Buy one generation" }).click();
+    await asking.getByText(/Worked: gen_\w+ \(price \$/).waitFor();
+    expect(await asking.getByRole("button", { name: "Buy one generation" }).count()).toBe(0);
     await close();
   }, 60_000);
 
-  test("sets a provider key, shows it nowhere on the page, and deletes it", async () => {
+  test("saves and tests a provider key, shows it nowhere on the page, and removes it", async () => {
     const { page, complaints, close } = await visit("providers");
     const card = page.locator('[data-provider="stability"]');
-    await card.getByText("no key").first().waitFor();
-    await card.getByRole("button", { name: "Set key of stability" }).click();
-    await page.getByLabel("Key", { exact: true }).fill("sk-canary-browser-77");
-    await page.getByRole("button", { name: "Store key" }).click();
-    await card.getByText("key stored in the vault, set").first().waitFor();
-    expect(await page.content()).not.toContain("canary");
-    await card.getByRole("button", { name: "Delete key of stability" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Delete key" }).click();
-    await card.getByText("no key").first().waitFor();
+    await card.getByText("Not used by any route.").waitFor();
+    await card.getByRole("button", { name: "Set key of Stability AI" }).click();
+    const asking = page.getByRole("dialog", { name: "Key of Stability AI" });
+    await asking.getByLabel("Key (required)").fill("canary-browser-77");
+    await asking.getByRole("button", { name: "Save and test" }).click();
+    await asking.getByRole("alert").getByText("a key of stability looks like sk-…").waitFor();
     expect(await harness.store.providerKeys()).toEqual([]);
-    expect(complaints).toEqual([]);
+    await asking.getByLabel("Key (required)").fill("sk-canary-browser-77");
+    await asking.getByRole("button", { name: "Save and test" }).click();
+    await page.getByRole("status").getByText("Saved. No route uses this key, so it was not tested.").waitFor();
+    await card.getByText("Stored key, set").waitFor();
+    expect(await page.content()).not.toContain("canary");
+    await card.getByRole("button", { name: "Actions of Stability AI" }).click();
+    await card.getByRole("button", { name: "Remove stored key" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove stored key" }).click();
+    await card.getByText("No key.").waitFor();
+    expect(await harness.store.providerKeys()).toEqual([]);
+    // The key in use is tested without a purchase.
+    const fal = page.locator('[data-provider="fal"]');
+    await fal.getByRole("button", { name: "Actions of fal" }).click();
+    await fal.getByRole("button", { name: "Test key" }).click();
+    await page
+      .getByRole("status")
+      .getByText(/fal accepted the key \(.*\)\. No charge\./)
+      .waitFor();
+    // A refused key is a 400 that the browser reports.
+    expect(complaints.filter((text) => !text.includes("400"))).toEqual([]);
+    await close();
+  }, 60_000);
+
+  test("shows a stored key that the configuration overrides, and removes it", async () => {
+    const { page, close } = await visit("providers");
+    const card = page.locator('[data-provider="replicate"]');
+    await card.getByText("From the configuration file or environment").waitFor();
+    await card.getByRole("button", { name: "Set key of Replicate" }).click();
+    await page.getByLabel("Key (required)").fill("r8_canary-shadowed");
+    await page.getByRole("button", { name: "Save and test" }).click();
+    await page.getByRole("status").getByText("Saved, but not in use").waitFor();
+    await card.getByText(/A stored key \(set .*\) is not in use/).waitFor();
+    await card.getByRole("button", { name: "Actions of Replicate" }).click();
+    await card.getByRole("button", { name: "Remove stored key" }).click();
+    const asking = page.getByRole("dialog");
+    await asking.getByText("The key of the configuration stays in use.").waitFor();
+    await asking.getByRole("button", { name: "Remove stored key" }).click();
+    await card.getByText("is not in use").waitFor({ state: "detached" });
+    expect(await harness.store.providerKeys()).toEqual([]);
     await close();
   }, 60_000);
 
@@ -230,17 +264,18 @@ here("the operator pages", () => {
     await page.getByRole("button", { name: "Verify the ledger" }).click();
     // Until then the page shows an earlier run of another user.
     await page.getByText("by viewer@example.com").waitFor();
-    await page.getByRole("status").getByText("All 13 invariants hold and all sums agree").waitFor();
+    await page.getByRole("status").getByText("All 13 rules hold and all sums agree").waitFor();
     await page.locator("li.holds").nth(12).waitFor();
     expect(await page.locator("li.holds").count()).toBe(13);
     for (const [path, name] of [
       [`accounts/${harness.tenant.accountId}`, "Grant credits"],
       ["accounts", "New account"],
       ["routes", "Actions of vidmodel-2.0-mini/fal"],
-      ["providers", "Set key of stability"],
+      ["providers", "Set key of Stability AI"],
+      ["service", "Back up now"],
     ] as const) {
       await page.goto(`${harness.url}/console/operator/${path}`);
-      await page.locator(".operator :is(table, .card)").first().waitFor();
+      await page.locator(".operator :is(table, .card, .operator-facts)").first().waitFor();
       expect(await page.getByRole("button", { name }).count()).toBe(0);
     }
     expect(complaints).toEqual([]);
@@ -255,16 +290,18 @@ here("the operator pages", () => {
     "have no serious accessibility violation on %s, including their dialogs",
     async (_name, look) => {
       for (const [path, ...buttons] of [
+        ["overview"],
         ["accounts", "New account"],
         [`accounts/${harness.tenant.accountId}`, "Grant credits", "Take back", "Set limits", "Pause"],
-        ["routes", "Switch off", "Test"],
-        ["providers", "Set key of stability"],
+        ["routes", "Disable", "Test"],
+        ["providers", "Set key of Stability AI"],
         ["orphans"],
         ["verification", "Verify the ledger"],
         ["service"],
+        ["audit"],
       ] as const) {
         const { page, sound, close } = await visit(path, "operator", { ...look, bypassCSP: true });
-        await page.getByText("Reading…").waitFor({ state: "detached" });
+        await page.locator("[aria-busy='true']").first().waitFor({ state: "detached" });
         await sound();
         for (const name of buttons) {
           if (path === "routes")

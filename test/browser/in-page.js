@@ -45,6 +45,29 @@ globalThis.inPage = {
     }
     return broken;
   },
+  /** Waits until charts have followed a change of the width. */
+  settled: async () => {
+    for (let frames = 0; frames < 3; frames++) await new Promise(requestAnimationFrame);
+  },
+  /** Values of lists and tables that are narrower than their longest word, which an id or an address is not. */
+  narrowValues: () => {
+    const canvas = document.createElement("canvas").getContext("2d");
+    const faults = [];
+    for (const value of document.querySelectorAll("main :is(dd, dt, td, th, .figure-value)")) {
+      const { width } = value.getBoundingClientRect();
+      // Text for screen readers only has no place, and hidden text has no width.
+      if (width <= 1 || value.querySelector(".unseen")) continue;
+      const { font, paddingLeft, paddingRight } = getComputedStyle(value);
+      canvas.font = font;
+      const space = width - parseFloat(paddingLeft) - parseFloat(paddingRight);
+      for (const [word] of value.textContent.matchAll(/[^\s/-]+/gu)) {
+        if (word.length > 20) continue;
+        if (canvas.measureText(word).width > space + 2)
+          faults.push(`${word} in ${Math.round(space)} px of "${value.textContent.trim().slice(0, 60)}"`);
+      }
+    }
+    return faults;
+  },
   /** The rows of the first table: horizontal overflow in pixels, the labels of the last row, and the display of rows. */
   rows: () => {
     const table = document.querySelector("table");

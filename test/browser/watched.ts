@@ -33,7 +33,7 @@ export const PAGES = [
     "profile",
     "team",
   ].map((name) => `/console/${name}`),
-  ...["accounts", "routes", "providers", "orphans", "verification", "service", "users", "audit"].map(
+  ...["overview", "accounts", "routes", "providers", "orphans", "verification", "service", "users", "audit"].map(
     (name) => `/console/operator/${name}`,
   ),
   ...["/inspector", "/inspector/play"],

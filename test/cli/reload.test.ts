@@ -113,17 +113,17 @@ describe("a reload of provider keys", () => {
   test("keeps keys of the vault that were replaced while the service runs", async () => {
     const dir = join(freshDir(), "data");
     const keyFile = join(freshDir(), "k");
-    writeFileSync(keyFile, "kept-first");
+    writeFileSync(keyFile, "id:kept-first");
     expect((await runHere(["providers", "set-key", "fal", "--file", keyFile, "--data", dir])).exit as number).toBe(0);
     const { service, settingsOf, called } = await openKeyed({}, dir);
-    expect(await called()).toBe("Key kept-first");
-    for (const key of ["kept-second", "kept-third"]) {
+    expect(await called()).toBe("Key id:kept-first");
+    for (const key of ["id:kept-second", "id:kept-third"]) {
       await service.post({ mutation: "set-provider-key", account: "fal", ...service.vault.seal("fal", key, []), atMs: 1 });
       service.rekeyed("fal", key);
       expect(await called()).toBe(`Key ${key}`);
     }
     expect(await service.reload(settingsOf({}))).toMatchObject({ rekeyed: [] });
-    expect(await called()).toBe("Key kept-third");
+    expect(await called()).toBe("Key id:kept-third");
   });
 });
 

@@ -16,7 +16,7 @@ afterAll(() => harness.close());
 
 const API = "/console/api/operator";
 const ROUTE = `${API}/routes/${encodeURIComponent("vidmodel-2.0-mini/fal")}`;
-const CANARY = "canary-51d0a7e2";
+const CANARY = "sk-canary-51d0a7e2";
 const newestSeq = async () => (await harness.store.audit(null, 1, {}))[0]?.seq ?? 0;
 /** The audit lines after `seq`, oldest first. */
 const since = async (seq: number) =>

@@ -93,7 +93,14 @@ test("lists orphans since a valid duration only, and the service page shows the 
   expect((await users.ask("viewer", "GET", "orphans?since=24h")).status).toBe(200);
   expect((await users.ask("viewer", "GET", "orphans?since=1y")).status).toBe(400);
   expect((await users.ask("viewer", "GET", "service")).reported).toMatchObject({
-    ...{ mode: "test", ready: true, faults: [], parked: [], restored: null, backup: { isNightly: false, lastMs: null } },
+    ...{
+      mode: "test",
+      ready: true,
+      faults: [],
+      parked: [],
+      restored: null,
+      backup: { dir: null, lastMs: null, running: null, ended: null },
+    },
     url: harness.url,
   });
 });

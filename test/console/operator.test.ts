@@ -155,7 +155,7 @@ test("a viewer can read every page and change nothing; a member can read none", 
 });
 
 test("stores a provider key sealed and never returns it in a response or a log line", async () => {
-  const canary = "canary-8f2e91ac77d0";
+  const canary = "sk-canary-8f2e91ac77d0";
   const answers = [
     await users.ask("operator", "POST", "providers/stability/key", { key: canary }),
     await users.ask("operator", "POST", "providers/stability/key", { key: canary, more: canary }),

@@ -181,7 +181,7 @@ test.skipIf(noOther)(
     expect(made.exit).toBe(0);
     const command = Bun.spawnSync([process.execPath, "src/main.ts", "providers", "set-key", "fal", "--data", link], {
       cwd: root,
-      stdin: Buffer.from("a-key-of-fal\n"),
+      stdin: Buffer.from("id:a-key-of-fal\n"),
       env: { PATH: process.env.PATH ?? "" },
     });
     expect(command.stderr.toString()).not.toContain("error");

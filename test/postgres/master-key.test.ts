@@ -19,7 +19,7 @@ import { freshDatabase, onPostgres } from "./databases.ts";
 afterAll(dropDirs);
 
 const FAL = "canary-of-fal:s3cr3t";
-const REPLICATE = "canary-of-replicate:s3cr3t";
+const REPLICATE = "r8_canary-of-replicate:s3cr3t";
 const MASTER = "provider-keys.master";
 const COPY_IT =
   /^error: .*provider-keys\.master: the master key [0-9a-f]{12} of the fal key pk_\w+ is not in it; copy provider-keys\.master from a node/;

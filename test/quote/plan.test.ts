@@ -62,6 +62,21 @@ test("plans routes from the cheapest on, quotes the lowest price and reserves th
   ]);
 });
 
+test("freezes the provider's cost of the input with each planned route that has one, and with no other", () => {
+  const bare = shipped("vidmodel-2.0-fast");
+  const cost = [
+    { when: { resolution: "480p" }, usd: "0.0568" },
+    { when: { resolution: "720p" }, usd: "0.122" },
+  ];
+  const model = { ...bare, routes: bare.routes.map((route) => (route.id.endsWith("/fal") ? { ...route, cost } : route)) };
+  const costs = (resolution: string) =>
+    makePlan(request("vidmodel-2.0-fast", { duration: 4, resolution }, { model })).routes.map((route) => route.costMicroUsd);
+  // 4 s at 0.0568 USD: above the price of 20 credits.
+  expect(costs("480p")).toEqual([227_200, undefined, undefined, undefined]);
+  expect(costs("720p")).toEqual([488_000, undefined, undefined, undefined]);
+  expect(makePlan(request("vidmodel-2.0-fast", {})).routes.some((route) => "costMicroUsd" in route)).toBe(false);
+});
+
 test("orders routes of equal price by expected time, then by catalogue order", () => {
   const prices = ["fal", "replicate", "fal-us"].map((route) => ({ routeId: `vidmodel-2.0/${route}`, credits: 75 }));
   expect(order(request("vidmodel-2.0", {}, { prices }))).toEqual(["fal-us", "fal", "replicate"]);

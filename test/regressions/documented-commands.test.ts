@@ -33,7 +33,7 @@ test("the backup and restore commands of the README run in a shell without a ter
     expect([line, exitCode, stderr.toString()]).toEqual([line, 0, expect.any(String)]);
     return stdout.toString();
   };
-  run("genrouter accounts create --name acme --credit-usd 5 && echo a-key-of-fal | genrouter providers set-key fal");
+  run("genrouter accounts create --name acme --credit-usd 5 && echo id:a-key-of-fal | genrouter providers set-key fal");
   for (const line of commands.filter((command) => !command.startsWith("systemctl")))
     run(
       line

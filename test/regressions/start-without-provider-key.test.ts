@@ -9,7 +9,7 @@ import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { tokenOf, type Visitor, visit } from "../console/visitor.ts";
 
 const dir = join(freshDir(), "data");
-const KEY = "fal-key-0123456789";
+const KEY = "fal-key:0123456789";
 let simulator: Simulator;
 let service: Child;
 let url = "";

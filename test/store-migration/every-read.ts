@@ -99,6 +99,7 @@ const ASKED: Asked = {
     ),
   usage: (reads) =>
     each(["day", "model", "account", "key"] as const, (by) => reads.usage({ fromDay: 0, toDay: 99_999, accountId: null, by })),
+  outcomes: (reads) => each(["hour", "day", "route"] as const, (by) => reads.outcomes({ fromHour: 0, toHour: 9_999_999, by })),
   endUser: (reads, { accounts }) => each(accounts, ({ seq }) => reads.endUser(seq, "ada", NOW_MS + 5000)),
   endUsers: (reads, { accounts }) => each(accounts, ({ seq }) => reads.endUsers(seq, NOW_MS + 5000, null, MANY)),
   endUserUsage: (reads, { accounts }) =>

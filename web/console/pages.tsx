@@ -9,6 +9,7 @@ import {
   type IconNode,
   Images,
   KeyRound,
+  LayoutDashboard,
   Plug,
   ReceiptText,
   ScrollText,
@@ -60,6 +61,14 @@ export const OPEN_PAGES: readonly PageOf[] = [
     }),
   ),
 ];
+
+/** Operator pages are loaded together with their words. */
+const operatorPage = <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> =>
+  lazyPage(async () => {
+    const [{ loadOperatorWords }, page] = await Promise.all([import("../words/operator-words.ts"), load()]);
+    await loadOperatorWords();
+    return page;
+  });
 
 export const PAGES: readonly PageOf[] = [
   {
@@ -137,19 +146,28 @@ export const PAGES: readonly PageOf[] = [
     View: lazyPage(async () => (await import("./usage.tsx")).UsagePage),
   },
   {
+    ...{
+      path: "/console/operator/overview",
+      name: "overview",
+      who: "viewer",
+      place: { group: "operator", icon: LayoutDashboard },
+    },
+    View: operatorPage(async () => (await import("./operator/overview.tsx")).OverviewPage),
+  },
+  {
     ...{ path: "/console/operator/accounts", name: "accounts", who: "viewer", place: { group: "operator", icon: UsersRound } },
-    View: lazyPage(async () => (await import("./operator/accounts.tsx")).AccountsView),
+    View: operatorPage(async () => (await import("./operator/accounts.tsx")).AccountsView),
   },
   {
     ...{ path: "/console/operator/accounts/:id", name: "account", who: "viewer" },
-    View: lazyPage(async () => {
+    View: operatorPage(async () => {
       const { AccountPage } = await import("./operator/account.tsx");
       return ({ params }: ViewProps) => <AccountPage id={params.id ?? ""} />;
     }),
   },
   {
     ...{ path: "/console/operator/routes", name: "routes", who: "viewer", place: { group: "operator", icon: GitFork } },
-    View: lazyPage(async () => (await import("./operator/routes.tsx")).RoutesView),
+    View: operatorPage(async () => (await import("./operator/routes.tsx")).RoutesView),
   },
   {
     ...{
@@ -158,11 +176,11 @@ export const PAGES: readonly PageOf[] = [
       who: "viewer",
       place: { group: "operator", icon: Plug },
     },
-    View: lazyPage(async () => (await import("./operator/providers.tsx")).ProvidersView),
+    View: operatorPage(async () => (await import("./operator/providers.tsx")).ProvidersView),
   },
   {
     ...{ path: "/console/operator/orphans", name: "orphans", who: "viewer", place: { group: "operator", icon: Unlink } },
-    View: lazyPage(async () => (await import("./operator/orphans.tsx")).OrphansView),
+    View: operatorPage(async () => (await import("./operator/orphans.tsx")).OrphansView),
   },
   {
     ...{
@@ -171,11 +189,11 @@ export const PAGES: readonly PageOf[] = [
       who: "viewer",
       place: { group: "operator", icon: ShieldCheck },
     },
-    View: lazyPage(async () => (await import("./operator/ledger-verification.tsx")).LedgerVerificationPage),
+    View: operatorPage(async () => (await import("./operator/ledger-verification.tsx")).LedgerVerificationPage),
   },
   {
     ...{ path: "/console/operator/service", name: "service", who: "viewer", place: { group: "operator", icon: Activity } },
-    View: lazyPage(async () => (await import("./operator/service.tsx")).ServicePage),
+    View: operatorPage(async () => (await import("./operator/service.tsx")).ServicePage),
   },
   {
     ...{ path: "/console/profile", name: "profile", who: "user" },
@@ -191,7 +209,7 @@ export const PAGES: readonly PageOf[] = [
   },
   {
     ...{ path: "/console/operator/audit", name: "audit", who: "viewer", place: { group: "operator", icon: ScrollText } },
-    View: lazyPage(async () => (await import("./users/audit.tsx")).AuditPage),
+    View: operatorPage(async () => (await import("./users/audit.tsx")).AuditPage),
   },
   {
     ...{ path: "/console/components", name: "components", who: "viewer" },

@@ -57,6 +57,7 @@ export const de: Words = {
     usage: "Nutzung",
     receipt: "Beleg",
     checkout: "Testzahlung",
+    overview: "Übersicht",
     accounts: "Konten",
     account: "Konto",
     routes: "Routen",
@@ -95,6 +96,8 @@ export const de: Words = {
   },
   actions: {
     close: "Schließen",
+    cancel: "Abbrechen",
+    tryAgain: "Erneut versuchen",
     copy: "Kopieren",
     download: "Herunterladen",
     more: "Weitere Aktionen",

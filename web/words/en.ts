@@ -57,6 +57,7 @@ export const en = {
     usage: "Usage",
     receipt: "Receipt",
     checkout: "Test checkout",
+    overview: "Overview",
     accounts: "Accounts",
     account: "Account",
     routes: "Routes",
@@ -95,6 +96,8 @@ export const en = {
   },
   actions: {
     close: "Close",
+    cancel: "Cancel",
+    tryAgain: "Try again",
     copy: "Copy",
     download: "Download",
     more: "More actions",

@@ -2,8 +2,10 @@
 
 import type { AdminService } from "../../admin/admin-service.ts";
 import type { Clock } from "../../domain/clock.ts";
+import type { AdminMutation, AdminResult, Principal } from "../../domain/mutations.ts";
 import type { PromptRetention } from "../../domain/types.ts";
 import type { LongReads, StoreReads } from "../../store/store.ts";
+import type { BackupView } from "../operator-dto.ts";
 import { actorOf, type ConsoleRequest } from "../request-context.ts";
 
 export type OperatorDeps = OperatorServiceDeps & {
@@ -38,6 +40,8 @@ export type OperatorDeps = OperatorServiceDeps & {
     | "switchedOff"
     | "healthChangedAt"
     | "parked"
+    | "outcomes"
+    | "openGenerations"
     | "restored"
     | "unfinished"
     | "nodes"
@@ -48,6 +52,9 @@ export type OperatorDeps = OperatorServiceDeps & {
 export type OperatorServiceDeps = {
   long: LongReads;
   clock: Clock;
+  post: (mutation: Extract<AdminMutation, { mutation: "note-backup" }> & { by: Principal }) => Promise<AdminResult>;
+  /** Resolves when usage includes all generations that have ended by now. */
+  rollUpUsage: () => Promise<void>;
   /** Default limits of the service, for accounts without their own. */
   limits: { burstPerS: number; inProgress: number; promptRetention: PromptRetention };
   running: {
@@ -61,7 +68,16 @@ export type OperatorServiceDeps = {
     /** Epoch of this node; null for a single process. */
     epoch: number | null;
     about(): { version: string; mode: "test" | "live"; url: string; startedAtMs: number };
-    isNightly: boolean;
+    /** Makes backups, if `isConfigured`. `begin` returns false if one runs already. */
+    backups: {
+      isConfigured: boolean;
+      begin(by: string): boolean;
+      state(): { running: BackupView["running"]; last: BackupView["ended"] };
+    };
+    /** Null without `backup.dir`. */
+    backupDir: string | null;
+    /** The store is PostgreSQL, of which the service makes no backups. */
+    isShared: boolean;
     /** Time of the newest verified backup, ms. */
     lastBackupMs(): Promise<number | null>;
   };

@@ -1,6 +1,7 @@
 // Lists the nodes of the cluster with their open generations and takeovers.
 import { type NodeReads, type NodeRow, nodeName } from "../../store/cluster-port.ts";
 import type { NodeLine } from "../operator-dto.ts";
+import type { OperatorDeps } from "./deps.ts";
 
 /** Maximum number of ended nodes. */
 const MAX_ENDED = 20;
@@ -12,6 +13,15 @@ const lineOf = (row: NodeRow, own: number | null, names: ReadonlyMap<number, str
     ...{ queued, running, tookOver, takenOver, endedAtMs },
     endedBy: endedBy === null ? null : (names.get(endedBy) ?? `node ${endedBy}`),
   };
+};
+
+/** Generations that wait and run, over all nodes. */
+export const queueOf = async ({ reads, running }: Pick<OperatorDeps, "reads" | "running">) => {
+  const own = running.counts();
+  if (reads.nodes === null) return own;
+  const nodes = await reads.nodes.list(0);
+  const sum = (of: "queued" | "running"): number => nodes.reduce((all, node) => all + node[of], 0);
+  return { queued: sum("queued"), running: sum("running") };
 };
 
 /** @param own epoch of the answering node. @returns null for a single process. */

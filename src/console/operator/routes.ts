@@ -3,9 +3,11 @@ import { Type } from "@sinclair/typebox";
 import { DECISIONS } from "../../domain/operator-decision.ts";
 import type { ConsoleRequest, ConsoleRoute } from "../request-context.ts";
 import { createAccounts } from "./accounts.ts";
+import { createBackupService } from "./backup-service.ts";
 import type { OperatorDeps } from "./deps.ts";
 import { createLedgerVerification } from "./ledger-verification.ts";
 import { createOrphans } from "./orphan-list.ts";
+import { createOverview } from "./overview.ts";
 import { createProviderService } from "./provider-service.ts";
 import { createRouteService } from "./route-service.ts";
 import { createServiceStatus } from "./service-status.ts";
@@ -54,7 +56,9 @@ export const operatorRoutes = (deps: OperatorDeps): ConsoleRoute[] => {
   const providers = createProviderService(deps);
   const orphans = createOrphans(deps);
   const verification = createLedgerVerification(deps);
-  const service = createServiceStatus(deps);
+  const backups = createBackupService(deps);
+  const service = createServiceStatus(deps, backups);
+  const overview = createOverview(deps, backups);
   type Answer = (request: ConsoleRequest) => Promise<object>;
   const look = (path: string, answer: Answer): ConsoleRoute => ({
     method: "GET",
@@ -69,6 +73,7 @@ export const operatorRoutes = (deps: OperatorDeps): ConsoleRoute[] => {
     answer: Answer,
   ): ConsoleRoute => ({ method, path: `${BASE}/${path}`, who: "operator", ...(body ? { body } : {}), answer });
   return [
+    look("overview", overview.show),
     look("accounts", accounts.list),
     act("POST", "accounts", NEW_ACCOUNT, accounts.create),
     look("accounts/:id", accounts.show),
@@ -82,12 +87,14 @@ export const operatorRoutes = (deps: OperatorDeps): ConsoleRoute[] => {
     look("trials/:id", routes.trial),
     look("providers", providers.list),
     act("POST", "providers/:account/key", KEY, providers.setKey),
+    act("POST", "providers/:account/check", null, providers.check),
     act("DELETE", "providers/:account/key", null, providers.dropKey),
     look("orphans", orphans.list),
     look("verification", verification.show),
     // Allowed for viewers, because verification only reads.
     { method: "POST", path: `${BASE}/verification`, who: "viewer", answer: verification.begin },
     look("service", service.show),
+    act("POST", "backup", null, backups.begin),
     act("POST", "generations/:id/decision", GENERATION_DECISION, service.decide),
   ];
 };

@@ -27,6 +27,10 @@ export type ServiceReadsDeps = {
     health: CircuitBreakers;
   };
   kept: Pick<ResultStorage, "waiting">;
+  post: OperatorServiceDeps["post"];
+  rollUpUsage: () => Promise<void>;
+  /** Absent: no backups are configured. */
+  backups?: OperatorServiceDeps["running"]["backups"] | undefined;
   reads: Pick<Store, "secret" | "mode" | "node" | "verify" | "orphans">;
   /** Base URL of the service, without a trailing slash. */
   url: () => string;
@@ -54,6 +58,12 @@ const bucketWarning = ({ waiting }: ServiceReadsDeps["kept"]): string[] => {
   return reason === null ? [] : [`the bucket does not accept files${waits}: ${reason}; genrouter doctor prints the remedy`];
 };
 
+const NO_BACKUPS: OperatorServiceDeps["running"]["backups"] = {
+  isConfigured: false,
+  begin: () => false,
+  state: () => ({ running: null, last: null }),
+};
+
 export const createServiceReads = async (deps: ServiceReadsDeps): Promise<OperatorServiceDeps> => {
   const { settings, clock, engine, reads, startedAtMs } = deps;
   const { supervisor, routes, readiness } = engine;
@@ -61,6 +71,8 @@ export const createServiceReads = async (deps: ServiceReadsDeps): Promise<Operat
   return {
     long: longReadsOf(reads, settings),
     clock,
+    post: deps.post,
+    rollUpUsage: deps.rollUpUsage,
     limits: {
       burstPerS: settings.limits.burst_per_s,
       inProgress: settings.limits.in_progress,
@@ -78,7 +90,9 @@ export const createServiceReads = async (deps: ServiceReadsDeps): Promise<Operat
       counts: () => supervisor.counts(),
       epoch: reads.node?.epoch ?? null,
       about: () => ({ version: packageJson.version, mode, url: deps.url(), startedAtMs }),
-      isNightly: settings.backup.dir !== "",
+      backups: deps.backups ?? NO_BACKUPS,
+      backupDir: settings.backup.dir || null,
+      isShared: reads.node !== null,
       lastBackupMs: async () => {
         if (settings.backup.dir === "") return null;
         try {

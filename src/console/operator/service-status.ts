@@ -2,7 +2,9 @@
 
 import type { DecidedView, GenerationDecisionRequest, ServiceView } from "../operator-dto.ts";
 import type { ConsoleRequest } from "../request-context.ts";
+import type { BackupService } from "./backup-service.ts";
 import { named, type OperatorDeps, signed } from "./deps.ts";
+import { losingRoutes } from "./losing-routes.ts";
 import { listNodes } from "./node-list.ts";
 
 const MAX_PARKED = 100;
@@ -12,7 +14,7 @@ const unsettled = (takenAtMs: number): string => {
   return `the database was restored from a backup as of ${taken}: later jobs, payments and revocations are not in it; genrouter reconcile PROVIDER --since ${taken} lists the jobs since then; confirm with genrouter backup settle --reason TEXT`;
 };
 
-export const createServiceStatus = ({ reads, running, admin }: OperatorDeps) => ({
+export const createServiceStatus = ({ reads, running, admin }: OperatorDeps, backups: BackupService) => ({
   /** Applies an operator decision to a generation. */
   decide: (request: ConsoleRequest): Promise<DecidedView> =>
     admin.decideGeneration(signed(request, { id: named(request, "id"), ...(request.body as GenerationDecisionRequest) })),
@@ -36,7 +38,8 @@ export const createServiceStatus = ({ reads, running, admin }: OperatorDeps) => 
               open: oldest !== undefined && oldest.seq <= restored.upToSeq,
               settled: restored.isSettled,
             },
-      backup: { isNightly: running.isNightly, lastMs: await running.lastBackupMs() },
+      backup: await backups.view(),
+      losing: losingRoutes(await admin.listRoutes({ model: null, provider: null })),
     };
   },
 });

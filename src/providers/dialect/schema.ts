@@ -270,6 +270,15 @@ export const DialectSchema = Type.Object(
     base_url: Type.String({ pattern: "^https://[^\\s?#]+[^/]$" }),
     hosts: Type.Optional(Type.Array(origin, { description: "further origins that may receive the key" })),
     auth: AuthSchema,
+    key_form: Type.Optional(
+      Type.Object(
+        { pattern: Type.String({ minLength: 1, maxLength: 200 }), example: Type.String({ minLength: 1, maxLength: 100 }) },
+        {
+          additionalProperties: false,
+          description: "a regular expression that every key of the provider matches, and how a key looks",
+        },
+      ),
+    ),
     files_need_key: Type.Optional(
       Type.Boolean({ description: "true: downloads of files from the provider's own hosts contain the key" }),
     ),

@@ -67,6 +67,7 @@ export const MIGRATED_TABLES: readonly MigratedTable[] = [
   { name: "api_key_last_used" },
   { name: "api_key_network" },
   { name: "usage_daily" },
+  { name: "outcome_hourly" },
   { name: "debt_repayment" },
   { name: "paused_by_debt" },
   { name: "balance_alert" },

@@ -61,6 +61,7 @@ const AUDITED: { [K in AdminMutation["mutation"]]: AuditRule<Extract<AdminMutati
   "end-sessions": { target: ({ userId }) => userId, members: ["onlyId", "exceptId"] },
   "note-refused-sign-ins": { target: ({ userId }) => userId, members: ["wrong", "throttled", "networks"] },
   "note-look": { target: ({ of }) => of, members: ["what"] },
+  "note-backup": { target: () => null, members: [] },
   "note-inspector-token": { target: () => null, members: ["role"] },
   "set-user": { target: ({ userId }) => userId, members: ["name", "role", "disabled"] },
   "set-end-user-limit": { target: ({ accountSeq }) => accountOf(accountSeq), members: ["limit"] },

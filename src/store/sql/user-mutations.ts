@@ -166,6 +166,7 @@ export const prepareUsers = (makeAccount: (account: { id: string; name: string; 
         return DONE;
       // Writes only an audit entry.
       case "note-look":
+      case "note-backup":
       case "note-inspector-token":
         return DONE;
       case "set-user":

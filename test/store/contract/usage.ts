@@ -1,10 +1,17 @@
 // Store contract of usage: rolled-up totals equal a recount of the generations.
 import { expect, test } from "bun:test";
 import { DAY_MS, dayOf, medianWaitMs, waitBucket } from "../../../src/domain/calendar.ts";
-import { USAGE_GROUPINGS, type UsageGrouping, type UsageRow } from "../../../src/store/store.ts";
+import {
+  type OutcomeGrouping,
+  type OutcomeRow,
+  USAGE_GROUPINGS,
+  type UsageGrouping,
+  type UsageRow,
+} from "../../../src/store/store.ts";
 import type { Stage } from "../conformance.ts";
 import {
   admit,
+  admitMutation,
   capturedMutation,
   commitOne,
   NOW_MS,
@@ -13,6 +20,7 @@ import {
   startedMutation,
   stepMutation,
   submittedAt,
+  succeed,
   topUp,
 } from "../fixture.ts";
 
@@ -126,6 +134,52 @@ export const usagePromises = (stage: Stage): void => {
     expect(await store.usage({ ...WHEN, by: "day", keyId, accountId: other.id })).toEqual([]);
     expect(await store.usage({ ...WHEN, by: "day", model: "none" })).toEqual([]);
   });
+
+  const HOUR_MS = 3_600_000;
+  const HOURS = { fromHour: Math.floor(NOW_MS / HOUR_MS) - 24, toHour: Math.floor(NOW_MS / HOUR_MS) + 24 * 30 } as const;
+  /** The same outcomes, counted from the generations, the delivering attempts and the plans. */
+  const recountOutcomes = async (ids: readonly string[], by: OutcomeGrouping, costs: ReadonlyMap<string, number>) => {
+    const rows = new Map<string, OutcomeRow>();
+    for (const id of ids) {
+      const one = await stage.store.findGeneration(id);
+      if (!one || one.completedAtMs === null) continue;
+      const delivered = (await stage.store.attemptsOf(one.seq)).find(({ state }) => state === "delivered");
+      const hour = Math.floor(one.completedAtMs / HOUR_MS);
+      const of = { hour, day: dayOf(one.completedAtMs), route: delivered?.route.routeId ?? "" }[by];
+      const outcome = one.status === "succeeded" ? "succeeded" : (one.error?.code ?? "");
+      const none = { of, outcome, generations: 0, chargedCredits: 0, costMicroUsd: 0, uncostedCredits: 0 };
+      const row = rows.get(`${of} ${outcome}`) ?? none;
+      rows.set(`${of} ${outcome}`, row);
+      row.generations += 1;
+      row.chargedCredits += one.costCredits ?? 0;
+      row.costMicroUsd += costs.get(id) ?? 0;
+      row.uncostedCredits += costs.has(id) ? 0 : (one.costCredits ?? 0);
+    }
+    const name = ({ of, outcome }: OutcomeRow) => `${of} ${outcome}`;
+    return [...rows.values()].sort((a, b) => (name(a) < name(b) ? -1 : 1));
+  };
+
+  test.each([1, 7, 1000])(
+    "outcomes by hour, day and route equal a recount when %d transfers are rolled up at a time",
+    async (limit) => {
+      const { store, account } = stage;
+      const { ids } = await live();
+      // The costs are those of the plan at the submission; two plans differ in nothing else.
+      const costs = new Map<string, number>();
+      for (const costMicroUsd of [412_345, 598_000]) {
+        const { plan } = admitMutation(account);
+        const priced = plan.map((route) => (route.routeId === "a" ? { ...route, costMicroUsd } : route));
+        const { id } = await succeed(store, account, { ...submittedAt(NOW_MS + costMicroUsd), plan: priced });
+        costs.set(id, costMicroUsd);
+      }
+      await rollUp(limit);
+      for (const by of ["hour", "day", "route"] as const)
+        expect(await store.outcomes({ ...HOURS, by })).toEqual(await recountOutcomes([...ids, ...costs.keys()], by, costs));
+      expect((await store.outcomes({ ...HOURS, by: "route" })).map(({ outcome }) => outcome)).toEqual(["timed_out", "succeeded"]);
+      const { fromHour } = HOURS;
+      expect(await store.outcomes({ fromHour, toHour: fromHour + 1, by: "hour" })).toEqual([]);
+    },
+  );
 
   test("returns only the requested days", async () => {
     const { store } = stage;

@@ -5,8 +5,9 @@ import { useRef, useState } from "preact/hooks";
 import type { AccountView, CreditsAdjusted } from "../../../src/console/operator-dto.ts";
 import { call } from "../../components/api.ts";
 import { usd } from "../../components/format.ts";
+import { operatorWords } from "../../words/operator-words.ts";
 import { DialogState, TextField } from "./dialog.tsx";
-import { creditsIn, newReference } from "./format.ts";
+import { creditsIn, newReference, number } from "./format.ts";
 import { API } from "./page.tsx";
 
 export type AccountAction = "grant" | "take" | "pause" | "limits";
@@ -16,12 +17,11 @@ const pathOf = ({ id }: AccountView): string => `${API}/accounts/${id}`;
 
 /** The credits that were transferred. The available balance never becomes negative, and the remainder becomes debt. */
 const moved = ({ transferredCredits, newlyOwedCredits, account }: CreditsAdjusted): string => {
-  if (transferredCredits === 0 && newlyOwedCredits === 0) return "The adjustment was already applied. Nothing was transferred.";
-  if (transferredCredits > 0) return `${usd(transferredCredits)} were granted; ${usd(account.availableCredits)} are available.`;
-  const taken = `${usd(-transferredCredits)} were taken back.`;
-  return newlyOwedCredits === 0
-    ? taken
-    : `${taken} ${usd(newlyOwedCredits)} were not available and are now debt, so the account is paused.`;
+  const { already, granted, taken, takenWithDebt } = operatorWords.account;
+  if (transferredCredits === 0 && newlyOwedCredits === 0) return already;
+  if (transferredCredits > 0) return granted(usd(transferredCredits), usd(account.availableCredits));
+  const back = usd(-transferredCredits);
+  return newlyOwedCredits === 0 ? taken(back) : takenWithDebt(back, usd(newlyOwedCredits));
 };
 
 const Credits = ({ of, close, done, isGrant }: Props & { isGrant: boolean }): VNode => {
@@ -29,55 +29,52 @@ const Credits = ({ of, close, done, isGrant }: Props & { isGrant: boolean }): VN
   const [note, setNote] = useState("");
   // One reference per dialog, so that a repeated request is applied once.
   const reference = useRef(newReference());
+  const says = operatorWords.account;
   const run = async () => {
     const credits = creditsIn(amount);
     if (typeof credits === "string") return credits;
-    if (note.trim() === "") return "Enter a note. It is stored in the ledger of the account.";
+    if (note.trim() === "") return says.noteFault;
     const requested = isGrant ? credits : -credits;
     const body = { reference: reference.current, credits: requested, note: note.trim() };
     const answer = await call<CreditsAdjusted>("POST", `${pathOf(of)}/credits`, body);
     done(answer.account, moved(answer));
     return undefined;
   };
-  const title = isGrant ? `Grant credits to ${of.name}` : `Take credits back from ${of.name}`;
+  const available = usd(of.availableCredits);
   return (
-    <DialogState title={title} does={isGrant ? "Grant" : "Take back"} isDanger={!isGrant} close={close} run={run}>
-      <p>
-        {isGrant
-          ? `The credits are available immediately. ${usd(of.availableCredits)} are available now.`
-          : `At most the available ${usd(of.availableCredits)} are taken back. Held credits are not affected. If the available credits are too few, the rest becomes debt and the account is paused.`}
-      </p>
-      <TextField says="Amount in USD" value={amount} set={setAmount} inputMode="decimal" />
-      <TextField
-        says="Note"
-        value={note}
-        set={setNote}
-        maxLength={500}
-        about="The users of the account can read it in their ledger."
-      />
+    <DialogState
+      title={isGrant ? says.grantTitle(of.name) : says.takeTitle(of.name)}
+      does={isGrant ? says.grantSubmit : says.take}
+      isDanger={!isGrant}
+      close={close}
+      run={run}
+    >
+      <p>{isGrant ? says.grantAbout(available) : says.takeAbout(available)}</p>
+      <TextField says={says.amount} isRequired value={amount} set={setAmount} inputMode="decimal" />
+      <TextField says={says.note} isRequired value={note} set={setNote} maxLength={500} about={says.noteAbout} />
     </DialogState>
   );
 };
 
 const Pause = ({ of, close, done }: Props): VNode => {
+  const says = operatorWords.account;
   const run = async () => {
     const account = await call<AccountView>("PATCH", pathOf(of), { paused: !of.paused });
-    done(account, account.paused ? "The account is paused." : "The account is active again.");
+    done(account, account.paused ? says.isPaused : says.isActive);
     return undefined;
   };
   if (of.paused)
     return (
-      <DialogState title={`Resume ${of.name}?`} does="Resume" close={close} run={run}>
-        <p>Its keys are accepted again immediately. {of.owedCredits > 0 && `The debt of ${usd(of.owedCredits)} remains.`}</p>
+      <DialogState title={says.resumeTitle(of.name)} does={says.resume} close={close} run={run}>
+        <p>
+          {says.resumeAbout} {of.owedCredits > 0 && says.resumeDebt(usd(of.owedCredits))}
+        </p>
       </DialogState>
     );
   return (
-    <DialogState title={`Pause ${of.name}?`} does="Pause" isDanger close={close} run={run}>
-      <p>Every request with its keys gets status 403 from now on, for submissions, reads and downloads.</p>
-      <p>
-        Accepted generations continue and are charged when they deliver: {of.inProgress} in progress. No credits are transferred,
-        and the keys are not deleted.
-      </p>
+    <DialogState title={says.pauseTitle(of.name)} does={says.pause} isDanger close={close} run={run}>
+      <p>{says.pauseAbout}</p>
+      <p>{says.pauseRunning(of.inProgress)}</p>
     </DialogState>
   );
 };
@@ -108,38 +105,38 @@ const Limits = ({ of, close, done }: Props): VNode => {
   const [kept, setKept] = useState(own === null ? "" : String(own));
   const [burst, setBurst] = useState(limitText(burstPerS.own));
   const [most, setMost] = useState(limitText(inProgress.own));
+  const says = operatorWords.account;
   const run = async () => {
     const [burstPerS, inProgressLimit] = [limitIn(burst), limitIn(most)];
-    if (burstPerS === undefined || inProgressLimit === undefined)
-      return "A limit must be a whole number from 1 to 1,000,000, or empty for the limit of the service.";
+    if (burstPerS === undefined) return says.limitFault(says.perSecond);
+    if (inProgressLimit === undefined) return says.limitFault(says.atOnce);
     const promptRetentionS = retentionIn(kept);
-    if (promptRetentionS === undefined)
-      return "The retention must be whole seconds from 0 to 3,153,600,000, forever, or empty for that of the service.";
+    if (promptRetentionS === undefined) return says.retentionFault;
     const limits = { burstPerS, inProgressLimit, promptRetentionS };
-    done(await call<AccountView>("PATCH", pathOf(of), limits), "The limits apply from now on.");
+    done(await call<AccountView>("PATCH", pathOf(of), limits), says.limitsSaved);
     return undefined;
   };
   return (
-    <DialogState title={`Limits of ${of.name}`} does="Save" close={close} run={run}>
+    <DialogState title={says.limitsTitle(of.name)} does={says.save} close={close} run={run}>
       <TextField
-        says="Requests per second"
+        says={says.perSecond}
         value={burst}
         set={setBurst}
         inputMode="numeric"
-        about={`Empty: the limit of the service, ${burstPerS.service}.`}
+        about={says.emptyDefault(number(burstPerS.service))}
       />
       <TextField
-        says="Generations in progress"
+        says={says.atOnce}
         value={most}
         set={setMost}
         inputMode="numeric"
-        about={`Empty: the limit of the service, ${inProgress.service}. Generations in progress continue above the limit.`}
+        about={says.atOnceAbout(number(inProgress.service))}
       />
       <TextField
-        says="Seconds until prompts are erased"
+        says={says.erase}
         value={kept}
         set={setKept}
-        about={`After the end of a generation; or forever. Empty: the retention of the service, ${service}.`}
+        about={says.eraseAbout(service === "forever" ? says.forever : says.keptSeconds(number(service)))}
       />
     </DialogState>
   );

@@ -1,92 +1,79 @@
 // `/console/operator/accounts`: searches, filters and creates accounts.
 
 import type { VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
-import type { AccountLine, AccountStatus, AccountsPage, AccountView } from "../../../src/console/operator-dto.ts";
+import type { AccountLine, AccountsPage, AccountView } from "../../../src/console/operator-dto.ts";
 import { call } from "../../components/api.ts";
-import { timeText, usd } from "../../components/format.ts";
+import { usd } from "../../components/format.ts";
+import { Time } from "../../components/time.tsx";
 import { useQuery } from "../../components/use-query.ts";
+import { useSettled } from "../../components/use-settled.ts";
+import { operatorWords } from "../../words/operator-words.ts";
+import { words } from "../../words/words.ts";
 import { DialogState, LabelledField, TextField } from "./dialog.tsx";
-import { creditsIn, newReference } from "./format.ts";
+import { creditsIn, newReference, number } from "./format.ts";
 import { API, Awaited, mayChange } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
 import { UndecidedOfAll } from "./undecided.tsx";
 
-const STANDINGS: Readonly<Record<AccountStatus, string>> = {
-  all: "All",
-  busy: "With generations in progress",
-  paused: "Paused",
-  owing: "Owing",
-};
+export const AccountStatus = ({ paused }: Pick<AccountLine, "paused">): VNode => (
+  <span class={`status ${paused ? "is-paused" : "is-active"}`}>
+    {paused ? operatorWords.accounts.paused : operatorWords.accounts.active}
+  </span>
+);
 
 const Status = ({ of }: { of: AccountLine }): VNode => (
   <>
-    {of.paused ? <span class="status is-paused">paused</span> : <span class="status is-active">active</span>}
-    {of.owedCredits > 0 && <span class="status is-bad">owes {usd(of.owedCredits)}</span>}
+    <AccountStatus paused={of.paused} />{" "}
+    {of.owedCredits > 0 && <span class="status is-bad">{operatorWords.accounts.debt(usd(of.owedCredits))}</span>}
   </>
 );
 
-const COLUMNS: readonly Column<AccountLine>[] = [
-  {
-    says: "Account",
-    by: ({ name }) => name,
-    cell: ({ id, name }) => (
-      <>
-        <a href={`/console/operator/accounts/${id}`}>{name || "Unnamed"}</a> <code>{id}</code>
-      </>
-    ),
-  },
-  { says: "Status", by: ({ paused }) => Number(paused), cell: (row) => <Status of={row} /> },
-  { says: "Balance", by: (row) => row.balanceCredits, cell: (row) => usd(row.balanceCredits), isNumber: true },
-  { says: "Held", by: (row) => row.heldCredits, cell: (row) => usd(row.heldCredits), isNumber: true },
-  { says: "Available", by: (row) => row.availableCredits, cell: (row) => usd(row.availableCredits), isNumber: true },
-  { says: "In progress", by: (row) => row.inProgress, cell: (row) => row.inProgress, isNumber: true },
-  { says: "Created", by: (row) => row.createdAtMs, cell: (row) => timeText(row.createdAtMs) },
-];
+const columnsOf = (): readonly Column<AccountLine>[] => {
+  const { columns: says } = operatorWords.accounts;
+  const credits = (name: string, of: (row: AccountLine) => number): Column<AccountLine> => ({
+    ...{ says: name, by: of, isNumber: true, cell: (row) => usd(of(row)) },
+  });
+  return [
+    {
+      ...{ says: says.account, by: ({ name }) => name },
+      cell: ({ id, name }) => (
+        <>
+          <a href={`/console/operator/accounts/${id}`}>{name || operatorWords.operator.unnamed}</a> <code>{id}</code>
+        </>
+      ),
+    },
+    { says: says.status, by: ({ paused }) => Number(paused), cell: (row) => <Status of={row} /> },
+    credits(says.balance, (row) => row.balanceCredits),
+    credits(says.held, (row) => row.heldCredits),
+    credits(says.available, (row) => row.availableCredits),
+    { says: says.inProgress, by: (row) => row.inProgress, cell: (row) => number(row.inProgress), isNumber: true },
+    { says: says.created, by: (row) => row.createdAtMs, cell: (row) => <Time atMs={row.createdAtMs} /> },
+  ];
+};
 
 const NewAccount = ({ close }: { close: () => void }): VNode => {
   const [, go] = useLocation();
   const [name, setName] = useState("");
   const [credits, setCredits] = useState("");
   const reference = useRef(newReference());
+  const says = operatorWords.accounts;
   const run = async () => {
-    if (name.trim() === "") return "Enter a name.";
+    if (name.trim() === "") return says.nameFault;
     const first = credits.trim() === "" ? 0 : creditsIn(credits);
-    if (typeof first === "string") return `Initial credits: ${first}`;
+    if (typeof first === "string") return says.initialFault(first);
     const body = { reference: reference.current, name: name.trim(), creditCredits: first };
     const { id } = await call<AccountView>("POST", `${API}/accounts`, body);
     go(`/console/operator/accounts/${id}`);
     return undefined;
   };
   return (
-    <DialogState title="New account" does="Create account" close={close} run={run}>
-      <TextField
-        says="Name"
-        value={name}
-        set={setName}
-        maxLength={200}
-        about="The owner of the account. Only operators can read it."
-      />
-      <TextField
-        says="Initial credits in USD"
-        value={credits}
-        set={setCredits}
-        inputMode="decimal"
-        about="Granted immediately. Leave it empty to grant none. Create a key on the page API keys of the account."
-      />
+    <DialogState title={says.create} does={says.createSubmit} close={close} run={run}>
+      <TextField says={says.name} isRequired value={name} set={setName} maxLength={200} about={says.nameAbout} />
+      <TextField says={says.initial} value={credits} set={setCredits} inputMode="decimal" about={says.initialAbout} />
     </DialogState>
   );
-};
-
-/** The text after a pause in typing. */
-const useSettled = (text: string): string => {
-  const [settled, settle] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => settle(text), 250);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return settled;
 };
 
 export const AccountsView = (): VNode => {
@@ -96,12 +83,13 @@ export const AccountsView = (): VNode => {
   const [isNew, setNew] = useState(false);
   const query = new URLSearchParams({ text: useSettled(text), standing, ...(before === null ? {} : { before: String(before) }) });
   const page = useQuery<AccountsPage>(`${API}/accounts?${query}`);
+  const { accounts: says, operator } = operatorWords;
   return (
     <>
       <div class="page-head">
         <form class="filters" onSubmit={(event) => event.preventDefault()}>
           <TextField
-            says="Search by name or id"
+            says={says.search}
             inputMode="search"
             value={text}
             maxLength={100}
@@ -110,7 +98,7 @@ export const AccountsView = (): VNode => {
               setBefore(null);
             }}
           />
-          <LabelledField says="Show">
+          <LabelledField says={says.show}>
             {(id) => (
               <select
                 id={id}
@@ -120,9 +108,9 @@ export const AccountsView = (): VNode => {
                   setBefore(null);
                 }}
               >
-                {Object.entries(STANDINGS).map(([one, says]) => (
+                {Object.entries(says.statuses).map(([one, name]) => (
                   <option key={one} value={one}>
-                    {says}
+                    {name}
                   </option>
                 ))}
               </select>
@@ -131,7 +119,7 @@ export const AccountsView = (): VNode => {
         </form>
         {mayChange() && (
           <button type="button" class="button is-main" onClick={() => setNew(true)}>
-            New account
+            {says.create}
           </button>
         )}
       </div>
@@ -140,20 +128,20 @@ export const AccountsView = (): VNode => {
           <>
             <UndecidedOfAll undecided={undecided} />
             <p class="said" role="status">
-              {accounts.length === 0
-                ? "No account matches."
-                : `${accounts.length}${next === null ? "" : " and more"} shown, newest first.`}
+              {accounts.length === 0 ? says.noMatch : says.shown(accounts.length, next !== null)}
             </p>
-            {accounts.length > 0 && <SortedTable caption="Accounts" columns={COLUMNS} rows={accounts} keyOf={({ id }) => id} />}
+            {accounts.length > 0 && (
+              <SortedTable caption={words.pages.accounts} columns={columnsOf()} rows={accounts} keyOf={({ id }) => id} />
+            )}
             <p class="pages">
               {before !== null && (
                 <button type="button" class="button" onClick={() => setBefore(null)}>
-                  Newest
+                  {operator.newest}
                 </button>
               )}
               {next !== null && (
                 <button type="button" class="button" onClick={() => setBefore(next)}>
-                  Older
+                  {operator.older}
                 </button>
               )}
             </p>

@@ -3,6 +3,7 @@ import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { errorText } from "../../components/api.ts";
 import { Modal } from "../../components/modal.tsx";
+import { words } from "../../words/words.ts";
 
 type Props = {
   title: string;
@@ -48,7 +49,7 @@ export const DialogState = ({ title, does, isDanger, close, run, children }: Pro
         )}
         <div class="dialog-buttons">
           <button type="button" class="button" onClick={close} disabled={isBusy}>
-            {does === null ? "Close" : "Cancel"}
+            {does === null ? words.actions.close : words.actions.cancel}
           </button>
           {does !== null && (
             <button type="submit" class={`button ${isDanger ? "is-danger" : "is-main"}`} disabled={isBusy}>
@@ -61,17 +62,21 @@ export const DialogState = ({ title, does, isDanger, close, run, children }: Pro
   );
 };
 
-/** A labelled field with its description. */
+/** A labelled field with its description. A required one is marked before anything is sent. */
 export const LabelledField = (of: {
   says: string;
   about?: string;
+  isRequired?: boolean;
   children: (id: string, about: string | undefined) => VNode;
 }): VNode => {
   const id = useId();
   const about = of.about === undefined ? undefined : `${id}-about`;
   return (
     <div class="field">
-      <label for={id}>{of.says}</label>
+      <label for={id}>
+        {of.says}
+        {of.isRequired && <span class="required"> {words.field.required}</span>}
+      </label>
       {of.children(id, about)}
       {about !== undefined && (
         <p class="muted" id={about}>
@@ -87,16 +92,17 @@ export const TextField = (of: {
   value: string;
   set: (value: string) => void;
   about?: string;
+  isRequired?: boolean;
   /** Hides the typed text. */
   isSecret?: boolean;
   inputMode?: "decimal" | "numeric" | "search";
   maxLength?: number;
 }): VNode => (
-  <LabelledField says={of.says} {...(of.about === undefined ? {} : { about: of.about })}>
+  <LabelledField says={of.says} isRequired={of.isRequired ?? false} {...(of.about === undefined ? {} : { about: of.about })}>
     {(id, about) => {
       const props = {
         ...{ id, value: of.value, inputMode: of.inputMode, maxLength: of.maxLength, "aria-describedby": about },
-        ...{ autocomplete: "off", spellcheck: false },
+        ...{ autocomplete: "off", spellcheck: false, required: of.isRequired },
         onInput: ({ currentTarget }: { currentTarget: HTMLInputElement }) => of.set(currentTarget.value),
       };
       return of.isSecret ? <input type="password" {...props} /> : <input type="text" {...props} />;

@@ -1,31 +1,28 @@
-// Formats durations, percentages and counts on the operator pages, and parses typed values.
+// Formats durations, percentages and numbers on the operator pages, and parses typed values.
+
+import { operatorWords } from "../../words/operator-words.ts";
+import { locale } from "../../words/words.ts";
+
+/** `1,234`, `0.42` */
+export const number = (n: number, mostDigits = 0): string => n.toLocaleString(locale, { maximumFractionDigits: mostDigits });
 
 /** `0.42 s`, `12 s`, `3 min 20 s`. */
 export const span = (ms: number): string => {
+  const { seconds, minutes } = operatorWords.operator;
   const s = ms / 1000;
-  if (s < 10) return `${Number(s.toFixed(2))} s`;
-  if (s < 120) return `${Math.round(s)} s`;
+  if (s < 10) return seconds(number(s, 2));
+  if (s < 120) return seconds(number(s));
   const [min, rest] = [Math.floor(s / 60), Math.round(s % 60)];
-  return rest === 0 ? `${min} min` : `${min} min ${rest} s`;
+  return minutes(number(min), rest === 0 ? null : number(rest));
 };
 
-const AGES: readonly (readonly [ms: number, unit: string])[] = [
-  [86_400_000, "d"],
-  [3_600_000, "h"],
-  [60_000, "min"],
-];
-/** `3 h ago`, `in 20 s`. */
-export const relativeAge = (ms: number, nowMs = Date.now()): string => {
-  const apart = Math.abs(nowMs - ms);
-  const [size, unit] = AGES.find(([each]) => apart >= 2 * each) ?? [1000, "s"];
-  const text = `${Math.floor(apart / size)} ${unit}`;
-  return ms > nowMs ? `in ${text}` : `${text} ago`;
-};
-
-export const percent = (part: number | null): string =>
-  part === null ? "–" : `${part >= 99.95 || part === 0 ? Math.round(part) : part.toFixed(1)} %`;
-
-export const count = (n: number, one: string, many = `${one}s`): string => `${n.toLocaleString("en-US")} ${n === 1 ? one : many}`;
+/** Of a value in percent; `–` if there is none. A minus is a minus sign. */
+export const percent = (part: number | null, mostDigits = 1): string =>
+  part === null
+    ? "–"
+    : (part / 100)
+        .toLocaleString(locale, { style: "percent", maximumFractionDigits: Math.abs(part) >= 99.95 ? 0 : mostDigits })
+        .replace("-", "−");
 
 /** A reference of one request, so that a repeated one is applied once. `randomUUID` is not available without TLS. */
 export const newReference = (): string =>
@@ -37,7 +34,7 @@ export const creditsIn = (text: string): number | string => {
     .trim()
     .replace(/^\$\s*/, "")
     .replaceAll(",", "");
-  if (!/^\d{1,8}(\.\d{1,2})?$/.test(typed) || Number(typed) === 0) return "An amount in USD above zero, such as 25 or 12.50.";
+  if (!/^\d{1,8}(\.\d{1,2})?$/.test(typed) || Number(typed) === 0) return operatorWords.operator.amountFault;
   const credits = Math.round(Number(typed) * 100);
-  return credits > 1_000_000_000 ? "At most $10,000,000." : credits;
+  return credits > 1_000_000_000 ? operatorWords.operator.amountMost : credits;
 };

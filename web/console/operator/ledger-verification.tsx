@@ -4,6 +4,7 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type {
   InvariantResult,
+  SumsCompared,
   VerificationResult,
   VerificationRun,
   VerificationView,
@@ -11,18 +12,23 @@ import type {
 import { call, errorText } from "../../components/api.ts";
 import { timeText, usd } from "../../components/format.ts";
 import { useQuery } from "../../components/use-query.ts";
-import { count, span } from "./format.ts";
+import { operatorWords } from "../../words/operator-words.ts";
+import { number, span } from "./format.ts";
 import { API, Awaited, PageMessage } from "./page.tsx";
+import { type Column, SortedTable } from "./table.tsx";
 
 const POLL_MS = 400;
 
 const Invariant = ({ of }: { of: InvariantResult }): VNode => (
   <li data-invariant={of.invariant} class={of.ok ? "holds" : "broken"}>
-    <span class={`status ${of.ok ? "is-good" : "is-bad"}`}>{of.ok ? "holds" : "broken"}</span> {of.invariant}. {of.name}
+    <span class={`status ${of.ok ? "is-good" : "is-bad"}`}>
+      {of.ok ? operatorWords.verification.hold : operatorWords.verification.broke}
+    </span>{" "}
+    {of.invariant}. {of.name}
     {of.note !== undefined && <p>{of.note}</p>}
     {of.offending.length > 0 && (
       <details>
-        <summary>{count(of.offending.length, "row")} against it</summary>
+        <summary>{operatorWords.verification.rows(of.offending.length)}</summary>
         <ul>
           {of.offending.map((row) => (
             <li key={JSON.stringify(row)}>
@@ -36,50 +42,29 @@ const Invariant = ({ of }: { of: InvariantResult }): VNode => (
 );
 
 const verdictOf = ({ fault, results, sums, tookMs, transfers }: VerificationResult): string => {
-  if (fault !== null) return `The verification failed without a result: ${fault}`;
+  const says = operatorWords.verification;
+  if (fault !== null) return says.failed(fault);
   const broken = results.filter(({ ok }) => !ok).length;
   const wrong = sums.filter((one) => one.balanceCredits !== one.transferCredits).length;
-  const took = `${count(transfers, "transfer")} in ${span(tookMs)}`;
-  if (broken + wrong === 0) return `All ${results.length} invariants hold and all sums agree: ${took}.`;
-  return `${count(broken, "invariant is", "invariants are")} broken, ${count(wrong, "sum does", "sums do")} not agree: ${took}. Pause sales and examine the rows.`;
+  if (broken + wrong === 0) return says.holds(results.length, number(transfers), span(tookMs));
+  return says.broken(broken, wrong, number(transfers), span(tookMs));
 };
 
-const Sums = ({ of }: { of: VerificationResult }): VNode => (
-  <table class="sheet">
-    <caption class="unseen">Sums of balances against transfers</caption>
-    <thead>
-      <tr>
-        <th scope="col">Sum</th>
-        <th scope="col" class="number">
-          Balances
-        </th>
-        <th scope="col" class="number">
-          Transfers
-        </th>
-        <th scope="col">Agree</th>
-      </tr>
-    </thead>
-    <tbody>
-      {of.sums.map(({ name, balanceCredits, transferCredits }) => (
-        <tr key={name}>
-          <td data-says="Sum">{name}</td>
-          <td data-says="Balances" class="number">
-            {usd(balanceCredits)}
-          </td>
-          <td data-says="Transfers" class="number">
-            {usd(transferCredits)}
-          </td>
-          <td data-says="Agree">{balanceCredits === transferCredits ? "yes" : "no"}</td>
-        </tr>
-      ))}
-    </tbody>
-  </table>
-);
+const sumColumns = (): readonly Column<SumsCompared>[] => {
+  const { columns: says } = operatorWords.verification;
+  const { yes, no } = operatorWords.operator;
+  return [
+    { says: says.sum, cell: ({ name }) => name },
+    { says: says.balances, cell: ({ balanceCredits }) => usd(balanceCredits), isNumber: true },
+    { says: says.transfers, cell: ({ transferCredits }) => usd(transferCredits), isNumber: true },
+    { says: says.agree, cell: (row) => (row.balanceCredits === row.transferCredits ? yes : <strong class="bad">{no}</strong>) },
+  ];
+};
 
 const Running = ({ of }: { of: VerificationRun }): VNode => (
   <p>
     <label>
-      Running{of.of > 0 && `, ${of.done} of ${of.of} checks`} <progress {...(of.of > 0 ? { value: of.done, max: of.of } : {})} />
+      {operatorWords.verification.running(of.done, of.of)} <progress {...(of.of > 0 ? { value: of.done, max: of.of } : {})} />
     </label>
   </p>
 );
@@ -97,29 +82,25 @@ export const LedgerVerificationPage = (): VNode => {
     setFault("");
     call<VerificationView>("POST", `${API}/verification`).then(put, (thrown: unknown) => setFault(errorText(thrown)));
   };
+  const says = operatorWords.verification;
   return (
     <Awaited of={page}>
       {({ running, last, invariants }) => {
         const shown = running ?? last;
         return (
           <>
-            <p class="muted">
-              Checks every generation, attempt and transfer against the {invariants} invariants, in separate threads. The service
-              continues during the run. Rows that change during the run are checked in their state at that moment.
-            </p>
+            <p class="muted">{says.about(invariants)}</p>
             <p>
               <button type="button" class="button is-main" onClick={begin} aria-disabled={running !== null}>
-                Verify the ledger
+                {says.begin}
               </button>
             </p>
             {running && <Running of={running} />}
             <PageMessage text={fault !== "" || running !== null || last === null ? fault : verdictOf(last)} />
-            {shown && (
-              <p class="muted">
-                {running ? "Started" : "Last run"} {timeText(shown.startedAtMs)} by {shown.by}
-              </p>
+            {shown && <p class="muted">{(running ? says.started : says.last)(timeText(shown.startedAtMs), shown.by)}</p>}
+            {running === null && last && last.sums.length > 0 && (
+              <SortedTable caption={says.caption} columns={sumColumns()} rows={last.sums} keyOf={({ name }) => name} />
             )}
-            {running === null && last && last.sums.length > 0 && <Sums of={last} />}
             {shown && (
               <ol class="plain invariants">
                 {shown.results.map((result) => (
@@ -127,7 +108,7 @@ export const LedgerVerificationPage = (): VNode => {
                 ))}
               </ol>
             )}
-            {shown === null && <p class="empty">The ledger has not been verified since the service started.</p>}
+            {shown === null && <p class="empty">{says.never}</p>}
           </>
         );
       }}

@@ -1,62 +1,63 @@
 // Table of the cluster's nodes: live ones with their generations, and recently ended ones.
 import type { VNode } from "preact";
 import type { NodeLine } from "../../../src/console/operator-dto.ts";
-import { timeText } from "../../components/format.ts";
-import { relativeAge, span } from "./format.ts";
+import { Time } from "../../components/time.tsx";
+import { operatorWords } from "../../words/operator-words.ts";
+import { number, span } from "./format.ts";
 import { type Column, SortedTable } from "./table.tsx";
 
 const NameCell = ({ name, isThis, pid }: NodeLine): VNode => (
   <>
     {name}
-    <span class="muted">
-      process {pid}
-      {isThis ? ", this node" : ""}
-    </span>
+    <span class="muted">{operatorWords.service.process(pid, isThis)}</span>
   </>
 );
-const leaseText = (ms: number): string => (ms >= 0 ? `in ${span(ms)}` : `expired ${span(-ms)} ago`);
+const leaseText = (ms: number): string =>
+  ms >= 0 ? operatorWords.service.leaseIn(span(ms)) : operatorWords.service.leaseExpired(span(-ms));
 
-const ALIVE: readonly Column<NodeLine>[] = [
-  { says: "Node", by: ({ name }) => name, cell: (row) => <NameCell {...row} /> },
-  {
-    says: "Since",
-    by: ({ openedAtMs }) => openedAtMs,
-    cell: ({ openedAtMs }) => `${timeText(openedAtMs)}, ${relativeAge(openedAtMs)}`,
-  },
-  {
-    says: "Lease ends",
-    by: ({ leaseEndsInMs }) => leaseEndsInMs,
-    isNumber: true,
-    cell: ({ leaseEndsInMs }) => leaseText(leaseEndsInMs ?? 0),
-  },
-  { says: "Queued", by: ({ queued }) => queued, isNumber: true, cell: ({ queued }) => queued },
-  { says: "Running", by: ({ running }) => running, isNumber: true, cell: ({ running }) => running },
-  { says: "Took over", by: ({ tookOver }) => tookOver, isNumber: true, cell: ({ tookOver }) => tookOver },
-];
-const ENDED: readonly Column<NodeLine>[] = [
-  { says: "Node", by: ({ name }) => name, cell: (row) => <NameCell {...row} /> },
-  { says: "Ended", by: ({ endedAtMs }) => endedAtMs, cell: ({ endedAtMs }) => timeText(endedAtMs ?? 0) },
-  { says: "Reason", cell: ({ endedBy }) => (endedBy === null ? "Stopped." : `Lease expired; ended by ${endedBy}.`) },
-  { says: "Taken over", by: ({ takenOver }) => takenOver, isNumber: true, cell: ({ takenOver }) => takenOver },
-];
+const aliveColumns = (): readonly Column<NodeLine>[] => {
+  const { nodeColumns: says } = operatorWords.service;
+  const counted = (name: string, of: (row: NodeLine) => number): Column<NodeLine> => ({
+    ...{ says: name, by: of, isNumber: true, cell: (row) => number(of(row)) },
+  });
+  return [
+    { says: says.node, by: ({ name }) => name, cell: (row) => <NameCell {...row} /> },
+    { says: says.since, by: ({ openedAtMs }) => openedAtMs, cell: ({ openedAtMs }) => <Time atMs={openedAtMs} /> },
+    {
+      ...{ says: says.lease, by: ({ leaseEndsInMs }) => leaseEndsInMs, isNumber: true },
+      cell: ({ leaseEndsInMs }) => leaseText(leaseEndsInMs ?? 0),
+    },
+    counted(says.queued, ({ queued }) => queued),
+    counted(says.running, ({ running }) => running),
+    counted(says.tookOver, ({ tookOver }) => tookOver),
+  ];
+};
+
+const endedColumns = (): readonly Column<NodeLine>[] => {
+  const { nodeColumns: says, stopped, expired } = operatorWords.service;
+  return [
+    { says: says.node, by: ({ name }) => name, cell: (row) => <NameCell {...row} /> },
+    { says: says.ended, by: ({ endedAtMs }) => endedAtMs, cell: ({ endedAtMs }) => <Time atMs={endedAtMs ?? 0} /> },
+    { says: says.reason, cell: ({ endedBy }) => (endedBy === null ? stopped : expired(endedBy)) },
+    { says: says.takenOver, by: ({ takenOver }) => takenOver, isNumber: true, cell: ({ takenOver }) => number(takenOver) },
+  ];
+};
 const keyOf = ({ epoch }: NodeLine): string => String(epoch);
 
 export const Nodes = ({ nodes }: { nodes: readonly NodeLine[] }): VNode => {
   const [alive, ended] = [nodes.filter((row) => row.endedAtMs === null), nodes.filter((row) => row.endedAtMs !== null)];
+  const { service } = operatorWords;
   return (
-    <>
-      <h2>Nodes</h2>
-      <p>
-        The nodes share one database and have equal roles. The name of a node consists of its host, its number and its start. The
-        counts of takeovers cover the last 7 days.
-      </p>
-      <SortedTable caption="Live nodes" columns={ALIVE} rows={alive} keyOf={keyOf} />
-      <h2>Nodes that ended in the last week</h2>
+    <section>
+      <h2>{service.nodes}</h2>
+      <p class="muted">{service.nodesAbout}</p>
+      <SortedTable caption={service.liveNodes} columns={aliveColumns()} rows={alive} keyOf={keyOf} />
+      <h2>{service.endedNodes}</h2>
       {ended.length === 0 ? (
-        <p class="empty">No node has ended.</p>
+        <p class="empty">{service.noEnded}</p>
       ) : (
-        <SortedTable caption="Nodes that ended in the last week" columns={ENDED} rows={ended} keyOf={keyOf} />
+        <SortedTable caption={service.endedNodes} columns={endedColumns()} rows={ended} keyOf={keyOf} />
       )}
-    </>
+    </section>
   );
 };

@@ -5,8 +5,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { RouteChecked, RouteLine, TrialView } from "../../../src/console/operator-dto.ts";
 import { call, errorText } from "../../components/api.ts";
 import { usd } from "../../components/format.ts";
+import { operatorWords } from "../../words/operator-words.ts";
+import { words } from "../../words/words.ts";
 import { DialogState, TextField } from "./dialog.tsx";
 import { newReference } from "./format.ts";
+import { checkText } from "./key-check-text.ts";
 import { API, PageMessage } from "./page.tsx";
 
 export type RouteAction = { kind: "switch" | "test"; of: RouteLine };
@@ -20,41 +23,33 @@ const pathOf = ({ id }: RouteLine): string => `${API}/routes/${encodeURIComponen
 const Switch = ({ of, close, done }: Props): VNode => {
   const [reason, setReason] = useState("");
   const isOff = of.state === "off";
+  const { routes, operator } = operatorWords;
   const run = async () => {
-    if (!isOff && reason.trim() === "") return "Enter a reason. It is shown with the route.";
+    if (!isOff && reason.trim() === "") return routes.reasonFault;
     await call("POST", `${pathOf(of)}/switch`, { reason: isOff ? null : reason.trim() });
-    done(`${of.id} is switched ${isOff ? "on" : "off"}.`);
+    done(isOff ? routes.enabled(of.id) : routes.disabled(of.id));
     return undefined;
   };
   if (isOff)
     return (
-      <DialogState title={`Switch ${of.id} on?`} does="Switch on" close={close} run={run}>
-        <p>The next attempts use the route again. Its circuit breaker is reset.</p>
-        {of.reason !== null && <p>Reason for switching it off: {of.reason}</p>}
+      <DialogState title={routes.enableTitle(of.id)} does={routes.enable} close={close} run={run}>
+        <p>{routes.enableAbout}</p>
+        {of.reason !== null && <p>{routes.disabledBecause(of.reason)}</p>}
       </DialogState>
     );
   return (
-    <DialogState title={`Switch ${of.id} off?`} does="Switch off" isDanger close={close} run={run}>
-      <p>
-        No new attempt begins on the route. Generations that wait for it use their next route. Running attempts continue and are
-        charged when they deliver. A model whose routes are all off is no longer listed.
-      </p>
-      <TextField says="Reason" value={reason} set={setReason} maxLength={500} />
+    <DialogState title={routes.disableTitle(of.id)} does={routes.disable} isDanger close={close} run={run}>
+      <p>{routes.disableAbout}</p>
+      <TextField says={operator.reason} isRequired value={reason} set={setReason} maxLength={500} about={routes.reasonAbout} />
     </DialogState>
   );
 };
 
-const checkText = (of: RouteLine, { kind, detail }: RouteChecked): string => {
-  if (kind === "works") return `${of.provider} accepts the key: ${detail}. Nothing was purchased.`;
-  if (kind === "refused") return `${of.provider} rejects the request: ${detail}.`;
-  if (kind === "unclear") return `${of.provider} returned an unclear response: ${detail}. Try again.`;
-  return `${of.provider} has no free request that checks the key.`;
-};
-
 const trialText = ({ status, costCredits, failure, generationId }: TrialView): string => {
-  if (status === "succeeded") return `The route delivered ${generationId}. Its price is ${usd(costCredits ?? 0)}.`;
-  if (status === "failed") return `The route did not deliver ${generationId}: ${failure}.`;
-  return `${generationId} is ${status}…`;
+  const { routes } = operatorWords;
+  if (status === "succeeded") return routes.worked(generationId, usd(costCredits ?? 0));
+  if (status === "failed") return routes.failed(generationId, failure ?? "");
+  return routes.underWay(generationId, words.status[status]);
 };
 
 /** Polls a trial until it has ended or the dialog is closed; the trial continues in either case. */
@@ -82,6 +77,7 @@ const Test = ({ of, close }: Props): VNode => {
   const { trial, setTrial, fault: looking } = useTrial();
   const reference = useRef(newReference());
   const path = pathOf(of);
+  const { routes } = operatorWords;
   useEffect(() => {
     call<RouteChecked>("POST", `${path}/check`).then(setChecked, (thrown: unknown) => setFault(errorText(thrown)));
   }, [path]);
@@ -93,18 +89,14 @@ const Test = ({ of, close }: Props): VNode => {
   const text = () => {
     if (fault !== null) return fault;
     if (trial !== null) return `${trialText(trial)} ${looking}`;
-    return checked === null ? `Checking ${of.provider}…` : checkText(of, checked);
+    return checked === null ? routes.checking(of.provider) : checkText({ name: of.provider, ...checked });
   };
   return (
-    <DialogState title={`Test ${of.id}`} does={mayBuy ? "Purchase one generation" : null} close={close} run={run}>
+    <DialogState title={routes.testTitle(of.id)} does={mayBuy ? routes.buy : null} close={close} run={run}>
       <PageMessage text={text()} />
       {mayBuy && (
         <p>
-          A full test purchases one generation on this route only, with the smallest input of {of.model}.{" "}
-          <strong>
-            {of.provider} charges at least {checked.costs}
-          </strong>{" "}
-          to your account there. Here, the account “route tests” is charged.
+          {routes.buyAbout(of.model)} <strong>{routes.buyCosts(of.provider, checked.costs)}</strong> {routes.buyAccount}
         </p>
       )}
     </DialogState>

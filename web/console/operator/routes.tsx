@@ -4,12 +4,15 @@
 import { MoreHorizontal } from "lucide";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
+import { useSearch } from "wouter-preact";
 import type { RouteLine, RoutesPage } from "../../../src/console/operator-dto.ts";
 import { Menu } from "../../components/menu.tsx";
 import { routeStateName } from "../../components/route-state.ts";
 import { useQuery } from "../../components/use-query.ts";
+import { operatorWords } from "../../words/operator-words.ts";
+import { relativeTime } from "../format.ts";
 import { LabelledField, TextField } from "./dialog.tsx";
-import { percent, relativeAge, span } from "./format.ts";
+import { number, percent, span } from "./format.ts";
 import { API, Awaited, mayChange } from "./page.tsx";
 import { type RouteAction, RouteDialog } from "./route-dialogs.tsx";
 import { type Column, SortedTable } from "./table.tsx";
@@ -27,141 +30,172 @@ export const RouteStatus = ({ state }: Pick<RouteLine, "state">): VNode => (
   <span class={`status ${STATE_CLASS[state]}`}>{routeStateName(state)}</span>
 );
 
-const State = ({ of }: { of: RouteLine }): VNode => (
-  <>
-    <RouteStatus state={of.state} />
-    {of.reason !== null && <span class="why">{of.reason}</span>}
-    {of.sinceMs !== null && <span class="muted">since {relativeAge(of.sinceMs)}</span>}
-    {of.untilMs !== null && of.untilMs > Date.now() && <span class="muted">retried {relativeAge(of.untilMs)}</span>}
-  </>
-);
-
-const marginText = ({ margin }: RouteLine): string => {
-  if (margin === null) return "unknown";
-  const [least, most] = [Math.round(margin.leastPercent), Math.round(margin.mostPercent)];
-  return least === most ? `${least} %` : `${least} to ${most} %`;
+const State = ({ of }: { of: RouteLine }): VNode => {
+  const { routes } = operatorWords;
+  const nowMs = Date.now();
+  return (
+    <>
+      <RouteStatus state={of.state} />
+      {of.reason !== null && <span class="why">{of.reason}</span>}
+      {of.sinceMs !== null && <span class="muted">{routes.since(relativeTime(of.sinceMs, nowMs))}</span>}
+      {of.untilMs !== null && of.untilMs > nowMs && <span class="muted">{routes.retried(relativeTime(of.untilMs, nowMs))}</span>}
+    </>
+  );
 };
 
-const priceText = ({ price: { leastUsd, mostUsd, unit } }: RouteLine): string =>
-  leastUsd === mostUsd ? `$${leastUsd} per ${unit}` : `$${leastUsd} to $${mostUsd} per ${unit}`;
+const isLosing = ({ margin }: RouteLine): boolean => margin !== null && margin.leastPercent < 0;
+
+const marginText = ({ margin }: RouteLine): string => {
+  if (margin === null) return operatorWords.routes.unknown;
+  const [least, most] = [percent(margin.leastPercent, 0), percent(margin.mostPercent, 0)];
+  return least === most ? least : operatorWords.routes.range(least, most);
+};
+
+/** A loss is named, because the colour alone does not say it. */
+const Margin = ({ of }: { of: RouteLine }): VNode =>
+  isLosing(of) ? (
+    <span class="bad">
+      {marginText(of)} <span class="status is-bad">{operatorWords.routes.loss}</span>
+    </span>
+  ) : (
+    <span>{marginText(of)}</span>
+  );
+
+const priceText = ({ price: { leastUsd, mostUsd, unit } }: RouteLine): string => {
+  const { priceRange, perUnit, units } = operatorWords.routes;
+  const price = leastUsd === mostUsd ? `$${leastUsd}` : priceRange(`$${leastUsd}`, mostUsd);
+  return perUnit(price, units[unit] ?? `/ ${unit}`);
+};
 
 /** Shown on hover: the table has the median only. */
 const latencyText = ({ latency, expectedMs, isMeasured }: RouteLine): string => {
-  const expected = `expected ${span(expectedMs)}, ${isMeasured ? "measured" : "from the catalogue"}`;
-  if (latency === null) return `no deliveries yet; ${expected}`;
-  return `p50 ${span(latency.p50Ms)}, p90 ${span(latency.p90Ms)}, p99 ${span(latency.p99Ms)}; ${expected}`;
+  const { routes } = operatorWords;
+  const measured =
+    latency === null
+      ? routes.noResults
+      : routes.percentiles(...([latency.p50Ms, latency.p90Ms, latency.p99Ms].map(span) as [string, string, string]));
+  return `${measured}; ${routes.expected(span(expectedMs), isMeasured)}`;
 };
 
 const outcomesText = ({ outcomes: { delivered, failed, refused } }: RouteLine): string =>
   delivered + failed + refused === 0
-    ? "no attempts"
-    : `${delivered} delivered, ${failed} failed${refused === 0 ? "" : `, ${refused} refused`}`;
+    ? operatorWords.routes.noAttempts
+    : operatorWords.routes.outcomes(delivered, failed, refused);
 
 /** `z-image-turbo/fal` → `z-image-turbo` */
 const modelOf = ({ id }: RouteLine): string => id.split("/")[0] ?? id;
 
+const actionColumn = (act: (action: RouteAction) => void): Column<RouteLine> => {
+  const { routes } = operatorWords;
+  return {
+    says: routes.columns.actions,
+    cell: (row) => (
+      <Menu label={routes.actionsOf(row.id)} icon={MoreHorizontal}>
+        <button type="button" class="menu-item" data-closes onClick={() => act({ kind: "test", of: row })}>
+          {routes.test}
+        </button>
+        <button type="button" class="menu-item" data-closes onClick={() => act({ kind: "switch", of: row })}>
+          {row.state === "off" ? routes.enable : routes.disable}
+        </button>
+      </Menu>
+    ),
+  };
+};
+
 const columnsOf = (act: (action: RouteAction) => void): readonly Column<RouteLine>[] => {
-  const columns: Column<RouteLine>[] = [
+  const { columns: says, est, taken } = operatorWords.routes;
+  return [
+    { says: says.route, by: ({ id }) => id, cell: ({ id, endpoint }) => <span title={endpoint}>{id}</span> },
+    { says: says.state, by: ({ state }) => STATES.indexOf(state), cell: (row) => <State of={row} /> },
     {
-      says: "Route",
-      by: ({ id }) => id,
-      cell: ({ id, endpoint }) => <span title={endpoint}>{id}</span>,
-    },
-    { says: "State", by: ({ state }) => STATES.indexOf(state), cell: (row) => <State of={row} /> },
-    {
-      says: "Success",
-      by: (row) => row.successPercent,
-      isNumber: true,
+      ...{ says: says.success, by: (row) => row.successPercent, isNumber: true },
       cell: (row) => <span title={outcomesText(row)}>{percent(row.successPercent)}</span>,
     },
     {
-      says: "Latency",
-      by: ({ latency }) => latency?.p50Ms ?? null,
-      isNumber: true,
+      ...{ says: says.latency, by: ({ latency }) => latency?.p50Ms ?? null, isNumber: true },
       cell: (row) => (
-        <span title={latencyText(row)}>{row.latency === null ? `~${span(row.expectedMs)}` : span(row.latency.p50Ms)}</span>
+        <span title={latencyText(row)}>{row.latency === null ? est(span(row.expectedMs)) : span(row.latency.p50Ms)}</span>
       ),
     },
-    { says: "Price", by: ({ price }) => Number(price.leastUsd), isNumber: true, cell: priceText },
+    { says: says.price, by: ({ price }) => Number(price.leastUsd), isNumber: true, cell: priceText },
     {
-      says: "Margin",
-      by: ({ margin }) => margin?.leastPercent ?? null,
-      isNumber: true,
-      cell: (row) => (
-        <span class={row.margin !== null && row.margin.leastPercent < 0 ? "bad" : undefined}>{marginText(row)}</span>
-      ),
+      ...{ says: says.margin, by: ({ margin }) => margin?.leastPercent ?? null, isNumber: true },
+      cell: (row) => <Margin of={row} />,
     },
     {
-      says: "Max running",
-      by: ({ running }) => running.taken,
-      isNumber: true,
-      cell: ({ running }) => `${running.taken} of ${running.of}`,
+      ...{ says: says.running, by: ({ running }) => running.taken, isNumber: true },
+      cell: ({ running }) => taken(running.taken, running.of),
     },
+    ...(mayChange() ? [actionColumn(act)] : []),
   ];
-  if (mayChange())
-    columns.push({
-      says: "Actions",
-      cell: (row) => (
-        <Menu label={`Actions of ${row.id}`} icon={MoreHorizontal}>
-          <button type="button" class="menu-item" data-closes onClick={() => act({ kind: "test", of: row })}>
-            Test
-          </button>
-          <button type="button" class="menu-item" data-closes onClick={() => act({ kind: "switch", of: row })}>
-            Switch {row.state === "off" ? "on" : "off"}
-          </button>
-        </Menu>
-      ),
-    });
-  return columns;
 };
 
 const countText = (routes: readonly RouteLine[]): string =>
   STATES.map((state) => [state, routes.filter((route) => route.state === state).length] as const)
     .filter(([, count]) => count > 0)
-    .map(([state, count]) => `${count} ${state === "off" ? "switched off" : state}`)
+    .map(([state, count]) => operatorWords.routes.stateCount(count, operatorWords.routes.states[state]))
     .join(", ");
+
+/** What the list shows: all routes, those of one state, or those that can lose money. */
+const isShown = (route: RouteLine, show: string): boolean =>
+  show === "all" || (show === "losing" ? isLosing(route) : route.state === show);
+
+type FilterProps = { text: string; setText: (text: string) => void; show: string; setShow: (show: string) => void };
+const Filters = ({ text, setText, show, setShow }: FilterProps): VNode => {
+  const { routes } = operatorWords;
+  return (
+    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      <TextField says={routes.search} inputMode="search" value={text} set={setText} />
+      <LabelledField says={routes.show}>
+        {(id) => (
+          <select id={id} value={show} onChange={({ currentTarget }) => setShow(currentTarget.value)}>
+            <option value="all">{routes.all}</option>
+            {STATES.map((one) => (
+              <option key={one} value={one}>
+                {routes.states[one]}
+              </option>
+            ))}
+            <option value="losing">{routes.losing}</option>
+          </select>
+        )}
+      </LabelledField>
+    </form>
+  );
+};
 
 export const RoutesView = (): VNode => {
   const page = useQuery<RoutesPage>(`${API}/routes`);
+  const asked = new URLSearchParams(useSearch()).get("show");
   const [text, setText] = useState("");
-  const [state, setState] = useState("all");
+  const [show, setShow] = useState(asked ?? "all");
   const [action, act] = useState<RouteAction | null>(null);
   const [message, say] = useState("");
   return (
     <Awaited of={page}>
       {({ routes, attempts, deliveries, isShared }) => {
+        const says = operatorWords.routes;
         const wanted = text.trim().toLowerCase();
         const shown = routes.filter(
-          (route) => (state === "all" || route.state === state) && `${route.id} ${route.provider}`.toLowerCase().includes(wanted),
+          (route) => isShown(route, show) && `${route.id} ${route.provider}`.toLowerCase().includes(wanted),
         );
         return (
           <>
-            <form class="filters" onSubmit={(event) => event.preventDefault()}>
-              <TextField says="Search by model or provider" inputMode="search" value={text} set={setText} />
-              <LabelledField says="Show">
-                {(id) => (
-                  <select id={id} value={state} onChange={({ currentTarget }) => setState(currentTarget.value)}>
-                    <option value="all">All states</option>
-                    {STATES.map((one) => (
-                      <option key={one} value={one}>
-                        {one === "off" ? "Switched off" : one}
-                      </option>
-                    ))}
-                  </select>
-                )}
-              </LabelledField>
-            </form>
+            <Filters {...{ text, setText, show, setShow }} />
             <p class="muted">
-              Point at a value for its details. Success covers the last {attempts.toLocaleString("en-US")} attempts of all routes
-              together. Latency covers the last {deliveries} deliveries of each route. A refused input does not count as a failure
-              of the route.
-              {isShared ? " Max running is the share of the node that serves this page." : ""}
+              {says.about(number(attempts), number(deliveries))}
+              {isShared ? ` ${says.shared}` : ""}
             </p>
             <p class="said" role="status">
-              {shown.length === 0 ? "No route matches." : `${shown.length} routes: ${countText(shown)}.`} {message}
+              {shown.length === 0 ? says.noMatch : says.shown(shown.length, countText(shown))} {message}
             </p>
             {shown.length > 0 && (
-              <SortedTable caption="Routes" columns={columnsOf(act)} rows={shown} keyOf={({ id }) => id} groupOf={modelOf} />
+              <SortedTable
+                caption={says.caption}
+                columns={columnsOf(act)}
+                rows={shown}
+                keyOf={({ id }) => id}
+                groupOf={modelOf}
+              />
             )}
             {action !== null && (
               <RouteDialog

@@ -1,6 +1,7 @@
 // Sortable table that becomes cards on narrow screens.
 import type { ComponentChildren, VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
+import { operatorWords } from "../../words/operator-words.ts";
 
 export type Column<Row> = {
   says: string;
@@ -12,6 +13,7 @@ export type Column<Row> = {
 type Props<Row> = {
   /** Caption for screen readers. */
   caption: string;
+  /** The first column is the title of a card. */
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
@@ -31,6 +33,62 @@ const sortWord = (order: Order | null, says: string) => {
   return order.isDown ? ("descending" as const) : ("ascending" as const);
 };
 
+type Sorting<Row> = { columns: readonly Column<Row>[]; order: Order | null; setOrder: (order: Order | null) => void };
+
+/** Cards have no column heads, so they are sorted by a list. */
+const CardSort = <Row,>({ columns, order, setOrder }: Sorting<Row>): VNode => {
+  const id = useId();
+  const { sort, sortNone, sortUp, sortDown } = operatorWords.operator;
+  const choose = (value: string) => {
+    const [direction, says = ""] = [value.slice(0, 1), value.slice(1)];
+    setOrder(value === "" ? null : { says, isDown: direction === "-" });
+  };
+  return (
+    <div class="field is-inline card-sort">
+      <label for={id}>{sort}</label>
+      <select
+        id={id}
+        value={order === null ? "" : `${order.isDown ? "-" : "+"}${order.says}`}
+        onChange={({ currentTarget }) => choose(currentTarget.value)}
+      >
+        <option value="">{sortNone}</option>
+        {columns
+          .filter(({ by }) => by)
+          .flatMap(({ says }) => [
+            <option key={`+${says}`} value={`+${says}`}>
+              {sortUp(says)}
+            </option>,
+            <option key={`-${says}`} value={`-${says}`}>
+              {sortDown(says)}
+            </option>,
+          ])}
+      </select>
+    </div>
+  );
+};
+
+const Heads = <Row,>({ columns, order, setOrder }: Sorting<Row>): VNode => (
+  <thead>
+    <tr>
+      {columns.map(({ says, by: sorts, isNumber }) => (
+        <th key={says} scope="col" class={isNumber ? "number" : undefined} aria-sort={sorts && sortWord(order, says)}>
+          {sorts ? (
+            <button
+              type="button"
+              class="sorts"
+              onClick={() => setOrder({ says, isDown: order?.says === says ? !order.isDown : isNumber === true })}
+            >
+              {says}
+            </button>
+          ) : (
+            says
+          )}
+        </th>
+      ))}
+    </tr>
+  </thead>
+);
+
 const GroupRow = ({ name, span }: { name: string; span: number }): VNode => (
   <tr class="group">
     <th scope="rowgroup" colSpan={span}>
@@ -43,45 +101,31 @@ export const SortedTable = <Row,>({ caption, columns, rows, keyOf, groupOf }: Pr
   const [order, setOrder] = useState<Order | null>(null);
   const by = columns.find(({ says }) => says === order?.says)?.by;
   const shown = order && by ? rows.toSorted((a, b) => compared(by(a), by(b), order.isDown)) : rows;
+  const sorting = { columns, order, setOrder };
   return (
-    <table class="sheet">
-      <caption class="unseen">{caption}</caption>
-      <thead>
-        <tr>
-          {columns.map(({ says, by: sorts, isNumber }) => (
-            <th key={says} scope="col" class={isNumber ? "number" : undefined} aria-sort={sorts && sortWord(order, says)}>
-              {sorts ? (
-                <button
-                  type="button"
-                  class="sorts"
-                  onClick={() => setOrder({ says, isDown: order?.says === says ? !order.isDown : isNumber === true })}
-                >
-                  {says}
-                </button>
-              ) : (
-                says
-              )}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {shown.flatMap((row, at) => {
-          const group = order === null ? groupOf?.(row) : undefined;
-          const before = shown[at - 1];
-          const isFirst = group !== undefined && (before === undefined || groupOf?.(before) !== group);
-          return [
-            ...(isFirst ? [<GroupRow key={`group ${group}`} name={group} span={columns.length} />] : []),
-            <tr key={keyOf(row)} data-row={keyOf(row)}>
-              {columns.map(({ says, cell, isNumber }) => (
-                <td key={says} data-says={says} class={isNumber ? "number" : undefined}>
-                  <div>{cell(row)}</div>
-                </td>
-              ))}
-            </tr>,
-          ];
-        })}
-      </tbody>
-    </table>
+    <>
+      {rows.length > 1 && columns.some((column) => column.by) && <CardSort {...sorting} />}
+      <table class="sheet">
+        <caption class="unseen">{caption}</caption>
+        <Heads {...sorting} />
+        <tbody>
+          {shown.flatMap((row, at) => {
+            const group = order === null ? groupOf?.(row) : undefined;
+            const before = shown[at - 1];
+            const isFirst = group !== undefined && (before === undefined || groupOf?.(before) !== group);
+            return [
+              ...(isFirst ? [<GroupRow key={`group ${group}`} name={group} span={columns.length} />] : []),
+              <tr key={keyOf(row)} data-row={keyOf(row)}>
+                {columns.map(({ says, cell, isNumber }) => (
+                  <td key={says} data-says={says} class={isNumber ? "number" : undefined}>
+                    <div>{cell(row)}</div>
+                  </td>
+                ))}
+              </tr>,
+            ];
+          })}
+        </tbody>
+      </table>
+    </>
   );
 };

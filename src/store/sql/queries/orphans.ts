@@ -1,4 +1,5 @@
 // Queries of orphans and of all attempts that were sent to a provider.
+import { leastSeqAt } from "../../../domain/ids.ts";
 import type { Failure, JsonObject } from "../../../domain/types.ts";
 import type { OrphanRow, SentRow, StoreReads } from "../../store.ts";
 import type { Dialect } from "../dialect.ts";
@@ -27,7 +28,7 @@ const orphansIn = ({ json }: Dialect): string => {
        CASE WHEN a.watch_until_ms IS NULL THEN 0 ELSE 1 END AS "isWatched"
      FROM attempt a JOIN generation g ON g.seq = a.generation_seq JOIN account c ON c.seq = g.account_seq
        JOIN attempt_text t ON t.generation_seq = a.generation_seq AND t.attempt_no = a.attempt_no
-     WHERE a.sent_at_ms >= ?1 AND (
+     WHERE a.generation_seq >= ?2 AND a.sent_at_ms >= ?1 AND (
        a.state IN ('late', 'mismatched')
        OR (a.state IN ('lost', 'capped', 'superseded') AND (t.failure IS NULL OR ${failed} NOT IN ${PROVED_UNPAID}))
        OR (a.state = 'failed' AND ${failed} IN ('result_unreadable', 'result_expired', 'gone'))
@@ -48,8 +49,8 @@ export const orphanReads = (query: Query, dialect: Dialect): Pick<StoreReads, "o
         ...row,
         options: JSON.parse(row.options) as JsonObject,
       })),
-    orphans: async (sinceMs) =>
-      (await query<Stored>(orphans, sinceMs)).map((row) => ({
+    orphans: async (sinceMs, submittedSinceMs = 0) =>
+      (await query<Stored>(orphans, sinceMs, leastSeqAt(submittedSinceMs))).map((row) => ({
         ...row,
         isWatched: row.isWatched === 1,
         failure: parsed<Failure>(row.failure),

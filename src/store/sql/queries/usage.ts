@@ -1,9 +1,9 @@
-// Queries of daily usage by day, model, account or key.
-import type { StoreReads, UsageDayRow, UsageGrouping, UsageQuery, UsageRow } from "../../store.ts";
+// Queries of daily usage by day, model, account or key, and of hourly outcomes.
+import type { OutcomeGrouping, OutcomeRow, StoreReads, UsageDayRow, UsageGrouping, UsageQuery, UsageRow } from "../../store.ts";
 import type { Dialect } from "../dialect.ts";
 import type { Query } from "../sql-program.ts";
 
-type Reads = Pick<StoreReads, "usage" | "usageByDay" | "usageBehind">;
+type Reads = Pick<StoreReads, "usage" | "usageByDay" | "outcomes" | "usageBehind">;
 
 /** The selected column and the grouping column. */
 const OF: Record<UsageGrouping, [selected: string, grouped: string]> = {
@@ -42,10 +42,16 @@ const usageByDay = (by: UsageGrouping, { items, json }: Dialect): string => {
 const valuesOf = ({ fromDay, toDay, accountId, model = null, keyId = null }: UsageQuery) =>
   [fromDay, toDay, accountId, model, keyId] as const;
 
+const OUTCOMES_OF: Record<OutcomeGrouping, string> = { hour: "u.hour", day: "u.hour / 24", route: "u.route_id" };
+const outcomesBy = (by: OutcomeGrouping): string => `SELECT ${OUTCOMES_OF[by]} AS "of", u.outcome,
+    CAST(sum(u.generations) AS bigint) AS generations, CAST(sum(u.charged_credits) AS bigint) AS "chargedCredits",
+    CAST(sum(u.cost_micro_usd) AS bigint) AS "costMicroUsd", CAST(sum(u.uncosted_credits) AS bigint) AS "uncostedCredits"
+  FROM outcome_hourly u WHERE u.hour BETWEEN ?1 AND ?2 GROUP BY 1, 2 ORDER BY 1, 2`;
 /** @param behind The statement that counts the transfers that are not rolled up yet. */
 export const usageReads = (query: Query, dialect: Dialect, behind: string): Reads => ({
   usage: (asked) => query<UsageRow>(usageBy(asked.by), ...valuesOf(asked)),
   usageByDay: async (asked, of) =>
     of.length === 0 ? [] : query<UsageDayRow>(usageByDay(asked.by, dialect), ...valuesOf(asked), JSON.stringify(of)),
+  outcomes: ({ fromHour, toHour, by }) => query<OutcomeRow>(outcomesBy(by), fromHour, toHour),
   usageBehind: async () => (await query<{ behind: number }>(behind))[0]?.behind ?? 0,
 });

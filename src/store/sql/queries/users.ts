@@ -46,6 +46,7 @@ const AUDIT = `SELECT seq, at_ms AS "atMs", principal_kind AS kind, principal_id
   WHERE ${requested(1, "bigint", (seq) => `seq < ${seq}`)} AND ${requested(3, "text", (actor) => `${actor} IN (principal_id, principal_name)`)}
     AND ${requested(4, "text", (action) => `action = ${action}`)} AND ${requested(5, "text", (target) => `target = ${target}`)}
     AND ${requested(6, "bigint", (from) => `at_ms >= ${from}`)} AND ${requested(7, "bigint", (to) => `at_ms < ${to}`)}
+    AND ${requested(8, "text", (kind) => `principal_kind = ${kind}`)}
   ORDER BY seq DESC LIMIT ?2`;
 
 export const userReads = (query: Query): UserReads => ({
@@ -62,8 +63,8 @@ export const userReads = (query: Query): UserReads => ({
     // A playground key has no policy, because no user can set one.
     return row ? { ...row, paused: row.paused === 1, expiresAtMs: null, models: null, isLimited: false } : undefined;
   },
-  audit: async (beforeSeq, limit, { actor, action, target, fromMs, toMs }) => {
-    const filters = [actor ?? null, action ?? null, target ?? null, fromMs ?? null, toMs ?? null];
+  audit: async (beforeSeq, limit, { actor, actorKind, action, target, fromMs, toMs }) => {
+    const filters = [actor ?? null, action ?? null, target ?? null, fromMs ?? null, toMs ?? null, actorKind ?? null];
     const rows = await query<StoredAudit>(AUDIT, beforeSeq, limit, ...filters);
     return rows.map(
       ({ kind, id, name, detail, ...row }): AuditRow => ({

@@ -72,8 +72,8 @@ export const createParallelReads = (path: string): LongReads => ({
     if ("sums" in reported) return reported.sums;
     throw new Error("a thread that adds up answered something else");
   },
-  orphans: async (sinceMs) => {
-    const reported = await runOnce({ path, orphansSinceMs: sinceMs });
+  orphans: async (sinceMs, submittedSinceMs = 0) => {
+    const reported = await runOnce({ path, orphansSinceMs: sinceMs, submittedSinceMs });
     if ("orphans" in reported) return reported.orphans;
     throw new Error("a thread that reads orphans answered something else");
   },

@@ -13,7 +13,7 @@ import { CLAUSES, offendersOf } from "./all.ts";
 export type ToVerifier = { path: string } & (
   | { nowMs: number | null; clause: number }
   | { sums: true }
-  | { orphansSinceMs: number }
+  | { orphansSinceMs: number; submittedSinceMs: number }
 );
 /** The violating rows of the clause, the result of the scan, or the error. */
 export type FromVerifier = { offenders: JsonObject[] } | { sums: LedgerSums } | { orphans: OrphanRow[] } | { fault: string };
@@ -25,7 +25,9 @@ let db: Database | undefined;
 const answer = async (reader: Database, requested: ToVerifier): Promise<FromVerifier> => {
   if ("sums" in requested) return { sums: ledgerOf(reader) };
   if ("orphansSinceMs" in requested)
-    return { orphans: await orphanReads(openQuery(reader), SQLITE).orphans(requested.orphansSinceMs) };
+    return {
+      orphans: await orphanReads(openQuery(reader), SQLITE).orphans(requested.orphansSinceMs, requested.submittedSinceMs),
+    };
   const one = CLAUSES[requested.clause];
   return one
     ? { offenders: offendersOf(one, { db: reader, nowMs: requested.nowMs }) }
