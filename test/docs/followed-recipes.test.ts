@@ -126,11 +126,11 @@ describe("a copy of the sources after the recipes were followed", () => {
       const accounts = db.query<{ name: string }, []>("SELECT name FROM account ORDER BY seq").all();
       return [db.query("PRAGMA user_version").get(), index.length, accounts.map(({ name }) => name)];
     };
-    expect(schemaOf()).toEqual([{ user_version: 20 }, 0, ["before"]]);
+    expect(schemaOf()).toEqual([{ user_version: 21 }, 0, ["before"]]);
     const { exitCode, stderr } = genrouter(copy, ...words, "after");
     expect([exitCode, exitCode === 0 ? "" : stderr.toString()]).toEqual([0, ""]);
-    expect(schemaOf()).toEqual([{ user_version: 21 }, 1, ["before", "after"]]);
-    expect(readdirSync(join(former, "data"))).toContain("genrouter.db.before-21");
+    expect(schemaOf()).toEqual([{ user_version: 22 }, 1, ["before", "after"]]);
+    expect(readdirSync(join(former, "data"))).toContain("genrouter.db.before-22");
     expect(existsSync(join(root, "src/store/sqlite/schema/0012.sql"))).toBe(false);
   }, 60_000);
 
