@@ -15,6 +15,7 @@ import { API, Awaited, Section } from "./page.tsx";
 const PERIODS = ["today", "7d", "30d"] as const satisfies readonly OverviewPeriod[];
 /** Interval at which the page reads again while it is visible. */
 const REFRESH_MS = 30_000;
+const COUNTED_MS = 3_000;
 const MICRO_USD_PER_CREDIT = 10_000;
 
 const endedIn = ({ succeeded, failed }: OverviewSums): number => succeeded + failed;
@@ -157,11 +158,13 @@ const Losing = ({ losing }: Pick<OverviewView, "losing">): VNode => {
 export const OverviewPage = (): VNode => {
   const [period, setPeriod] = useState<OverviewPeriod>("today");
   const page = useQuery<OverviewView>(`${API}/overview?period=${period}`);
-  const { again } = page;
+  const { again, value } = page;
   useEffect(() => {
-    const timer = setInterval(() => document.visibilityState === "visible" && again(), REFRESH_MS);
+    // Orphans are counted in the background.
+    const waitMs = value?.orphans === null ? COUNTED_MS : REFRESH_MS;
+    const timer = setInterval(() => document.visibilityState === "visible" && again(), waitMs);
     return () => clearInterval(timer);
-  }, [again]);
+  }, [again, value]);
   const { overview } = operatorWords;
   return (
     <Tabs
