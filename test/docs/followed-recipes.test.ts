@@ -131,7 +131,7 @@ describe("a copy of the sources after the recipes were followed", () => {
     expect([exitCode, exitCode === 0 ? "" : stderr.toString()]).toEqual([0, ""]);
     expect(schemaOf()).toEqual([{ user_version: 22 }, 1, ["before", "after"]]);
     expect(readdirSync(join(former, "data"))).toContain("genrouter.db.before-22");
-    expect(existsSync(join(root, "src/store/sqlite/schema/0012.sql"))).toBe(false);
+    expect(existsSync(join(root, "src/store/sqlite/schema/0013.sql"))).toBe(false);
   }, 60_000);
 
   test("builds the pages with the new console page", async () => {

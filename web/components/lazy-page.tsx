@@ -5,6 +5,9 @@ import { words } from "../words/words.ts";
 import { checkConnection, reconnections } from "./connection.tsx";
 import { Skeleton } from "./skeleton.tsx";
 
+/** `preload`: loads the code before the page is shown. */
+export type LazyPage<P> = ComponentType<P> & { preload: () => Promise<void> };
+
 type Loaded<P> = { Page: ComponentType<P> } | "failed" | null;
 
 const PageLost = (): VNode => (
@@ -20,9 +23,9 @@ const PageLost = (): VNode => (
  * Wraps the loader of a page. The same wrapper must be used each time, because it caches the loaded page. A page that could not be
  * loaded because the service was unreachable is loaded again when the connection has returned.
  */
-export const lazyPage = <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> => {
+export const lazyPage = <P extends object>(load: () => Promise<ComponentType<P>>): LazyPage<P> => {
   let known: ComponentType<P> | null = null;
-  return (props: P): VNode => {
+  const View = (props: P): VNode => {
     const [loaded, setLoaded] = useState<Loaded<P>>(known === null ? null : { Page: known });
     const { value: reconnection } = reconnections;
     const atFirst = useRef(reconnection);
@@ -49,4 +52,14 @@ export const lazyPage = <P extends object>(load: () => Promise<ComponentType<P>>
     if (loaded === null) return <Skeleton />;
     return loaded === "failed" ? <PageLost /> : <loaded.Page {...props} />;
   };
+  return Object.assign(View, {
+    preload: () =>
+      load().then(
+        (page) => {
+          known = page;
+        },
+        // The page reports the error when it is shown.
+        () => undefined,
+      ),
+  });
 };

@@ -135,6 +135,8 @@ const Root = (): VNode => {
   return <Console />;
 };
 
+// The code of the page is loaded beside the answer to who is signed in.
+void findPage([...OPEN_PAGES, ...PAGES], location.pathname)?.page.View.preload();
 await loadWords();
 const place = document.getElementById("page");
 if (place) render(<Root />, place);

@@ -22,7 +22,7 @@ import {
 } from "lucide";
 import type { ComponentType } from "preact";
 import { call } from "../components/api.ts";
-import { lazyPage } from "../components/lazy-page.tsx";
+import { type LazyPage, lazyPage } from "../components/lazy-page.tsx";
 import type { Words } from "../words/words.ts";
 
 /** `params`: path parameters; `account`: the viewed account, if an operator views another one. */
@@ -37,33 +37,33 @@ export type PageOf = {
   place?: { group: keyof Words["groups"]; icon: IconNode };
   /** The URL names the account as `account`. `accounts`: without it, users who have no account see all accounts. */
   shows?: "account" | "accounts";
-  View: ComponentType<ViewProps>;
+  View: LazyPage<ViewProps>;
 };
 
 /** Pages for users who are not signed in. */
 export const OPEN_PAGES: readonly PageOf[] = [
   {
     ...{ path: "/console/sign-in", name: "signIn", who: "user" },
-    View: lazyPage(async () => (await import("./users/sign-in.tsx")).SignInPage),
+    View: lazyPage(async () => (await import("./open-pages.ts")).SignInPage),
   },
   {
     ...{ path: "/console/sign-up", name: "signUp", who: "user" },
-    View: lazyPage(async () => (await import("./users/sign-in.tsx")).SignUpPage),
+    View: lazyPage(async () => (await import("./open-pages.ts")).SignUpPage),
   },
   {
     ...{ path: "/console/forgotten", name: "forgotten", who: "user" },
-    View: lazyPage(async () => (await import("./users/sign-in.tsx")).ForgottenPage),
+    View: lazyPage(async () => (await import("./open-pages.ts")).ForgottenPage),
   },
   ...(["setup", "join", "reset"] as const).map(
     (kind): PageOf => ({
       ...{ path: `/console/${kind}`, name: kind, who: "user" },
-      View: lazyPage(async () => (await import("./users/link.tsx")).LinkPage),
+      View: lazyPage(async () => (await import("./open-pages.ts")).LinkPage),
     }),
   ),
 ];
 
 /** Operator pages are loaded together with their words. */
-const operatorPage = <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> =>
+const operatorPage = <P extends object>(load: () => Promise<ComponentType<P>>): LazyPage<P> =>
   lazyPage(async () => {
     const [{ loadOperatorWords }, page] = await Promise.all([import("../words/operator-words.ts"), load()]);
     await loadOperatorWords();
@@ -73,77 +73,77 @@ const operatorPage = <P extends object>(load: () => Promise<ComponentType<P>>): 
 export const PAGES: readonly PageOf[] = [
   {
     ...{ path: "/console/playground", name: "playground", who: "user", place: { group: "create", icon: WandSparkles } },
-    View: lazyPage(async () => (await import("./playground/playground.tsx")).PlaygroundPage),
+    View: lazyPage(async () => (await import("./create-pages.ts")).PlaygroundPage),
   },
   {
     ...{ path: "/console/models", name: "models", who: "user", place: { group: "create", icon: Boxes } },
-    View: lazyPage(async () => (await import("./models/models-page.tsx")).ModelsPage),
+    View: lazyPage(async () => (await import("./create-pages.ts")).ModelsPage),
   },
   {
     ...{ path: "/console/models/:id", name: "model", who: "user" },
     View: lazyPage(async () => {
-      const { ModelPage } = await import("./models/model-page.tsx");
+      const { ModelPage } = await import("./create-pages.ts");
       return ({ params }: ViewProps) => <ModelPage id={params.id ?? ""} />;
     }),
   },
   {
     ...{ path: "/console/generations", name: "generations", who: "user", place: { group: "create", icon: Images } },
     shows: "accounts",
-    View: lazyPage(async () => (await import("./generations/generations.tsx")).GenerationsPage),
+    View: lazyPage(async () => (await import("./create-pages.ts")).GenerationsPage),
   },
   {
     ...{ path: "/console/generations/:id", name: "generation", who: "user" },
     View: lazyPage(async () => {
-      const { GenerationPage } = await import("./generations/generation.tsx");
+      const { GenerationPage } = await import("./create-pages.ts");
       return ({ params }: ViewProps) => <GenerationPage id={params.id ?? ""} />;
     }),
   },
   {
     ...{ path: "/console/files", name: "files", who: "user", place: { group: "create", icon: FolderOpen } },
     shows: "account",
-    View: lazyPage(async () => (await import("./files/files-page.tsx")).FilesPage),
+    View: lazyPage(async () => (await import("./create-pages.ts")).FilesPage),
   },
   {
     ...{ path: "/console/keys", name: "keys", who: "user", place: { group: "develop", icon: KeyRound } },
     shows: "account",
     View: lazyPage(async () => {
-      const { KeysView } = await import("./keys.tsx");
+      const { KeysView } = await import("./account-pages.ts");
       return ({ account }: ViewProps) => <KeysView send={call} account={account} />;
     }),
   },
   {
     ...{ path: "/console/webhooks", name: "webhooks", who: "user", place: { group: "develop", icon: Webhook } },
     shows: "account",
-    View: lazyPage(async () => (await import("./webhooks/webhooks-page.tsx")).WebhooksView),
+    View: lazyPage(async () => (await import("./account-pages.ts")).WebhooksView),
   },
   {
     ...{ path: "/console/credits", name: "credits", who: "user", place: { group: "money", icon: CreditCard } },
     shows: "account",
-    View: lazyPage(async () => (await import("./credits/credits.tsx")).CreditsPage),
+    View: lazyPage(async () => (await import("./account-pages.ts")).CreditsPage),
   },
   {
     ...{ path: "/console/ledger", name: "ledger", who: "user", place: { group: "money", icon: ReceiptText } },
     shows: "account",
-    View: lazyPage(async () => (await import("./credits/ledger.tsx")).LedgerPage),
+    View: lazyPage(async () => (await import("./account-pages.ts")).LedgerPage),
   },
   {
     ...{ path: "/console/receipts/:id", name: "receipt", who: "user" },
     View: lazyPage(async () => {
-      const { ReceiptPage } = await import("./credits/receipt.tsx");
+      const { ReceiptPage } = await import("./account-pages.ts");
       return ({ params }: ViewProps) => <ReceiptPage id={params.id ?? ""} />;
     }),
   },
   {
     ...{ path: "/console/checkout/:id", name: "checkout", who: "user" },
     View: lazyPage(async () => {
-      const { CheckoutPage } = await import("./credits/checkout.tsx");
+      const { CheckoutPage } = await import("./account-pages.ts");
       return ({ params }: ViewProps) => <CheckoutPage id={params.id ?? ""} />;
     }),
   },
   {
     ...{ path: "/console/usage", name: "usage", who: "user", place: { group: "money", icon: ChartColumn } },
     shows: "accounts",
-    View: lazyPage(async () => (await import("./usage.tsx")).UsagePage),
+    View: lazyPage(async () => (await import("./account-pages.ts")).UsagePage),
   },
   {
     ...{
@@ -152,22 +152,22 @@ export const PAGES: readonly PageOf[] = [
       who: "viewer",
       place: { group: "operator", icon: LayoutDashboard },
     },
-    View: operatorPage(async () => (await import("./operator/overview.tsx")).OverviewPage),
+    View: operatorPage(async () => (await import("./operator-pages.ts")).OverviewPage),
   },
   {
     ...{ path: "/console/operator/accounts", name: "accounts", who: "viewer", place: { group: "operator", icon: UsersRound } },
-    View: operatorPage(async () => (await import("./operator/accounts.tsx")).AccountsView),
+    View: operatorPage(async () => (await import("./operator-pages.ts")).AccountsView),
   },
   {
     ...{ path: "/console/operator/accounts/:id", name: "account", who: "viewer" },
     View: operatorPage(async () => {
-      const { AccountPage } = await import("./operator/account.tsx");
+      const { AccountPage } = await import("./operator-pages.ts");
       return ({ params }: ViewProps) => <AccountPage id={params.id ?? ""} />;
     }),
   },
   {
     ...{ path: "/console/operator/routes", name: "routes", who: "viewer", place: { group: "operator", icon: GitFork } },
-    View: operatorPage(async () => (await import("./operator/routes.tsx")).RoutesView),
+    View: operatorPage(async () => (await import("./operator-pages.ts")).RoutesView),
   },
   {
     ...{
@@ -176,11 +176,11 @@ export const PAGES: readonly PageOf[] = [
       who: "viewer",
       place: { group: "operator", icon: Plug },
     },
-    View: operatorPage(async () => (await import("./operator/providers.tsx")).ProvidersView),
+    View: operatorPage(async () => (await import("./operator-pages.ts")).ProvidersView),
   },
   {
     ...{ path: "/console/operator/orphans", name: "orphans", who: "viewer", place: { group: "operator", icon: Unlink } },
-    View: operatorPage(async () => (await import("./operator/orphans.tsx")).OrphansView),
+    View: operatorPage(async () => (await import("./operator-pages.ts")).OrphansView),
   },
   {
     ...{
@@ -189,30 +189,30 @@ export const PAGES: readonly PageOf[] = [
       who: "viewer",
       place: { group: "operator", icon: ShieldCheck },
     },
-    View: operatorPage(async () => (await import("./operator/ledger-verification.tsx")).LedgerVerificationPage),
+    View: operatorPage(async () => (await import("./operator-pages.ts")).LedgerVerificationPage),
   },
   {
     ...{ path: "/console/operator/service", name: "service", who: "viewer", place: { group: "operator", icon: Activity } },
-    View: operatorPage(async () => (await import("./operator/service.tsx")).ServicePage),
+    View: operatorPage(async () => (await import("./operator-pages.ts")).ServicePage),
   },
   {
     ...{ path: "/console/profile", name: "profile", who: "user" },
-    View: lazyPage(async () => (await import("./users/profile.tsx")).ProfilePage),
+    View: lazyPage(async () => (await import("./account-pages.ts")).ProfilePage),
   },
   {
     ...{ path: "/console/team", name: "team", who: "member" },
-    View: lazyPage(async () => (await import("./users/team.tsx")).TeamPage),
+    View: lazyPage(async () => (await import("./account-pages.ts")).TeamPage),
   },
   {
     ...{ path: "/console/operator/users", name: "users", who: "viewer", place: { group: "operator", icon: Users } },
-    View: lazyPage(async () => (await import("./users/users.tsx")).UsersPage),
+    View: lazyPage(async () => (await import("./operator-pages.ts")).UsersPage),
   },
   {
     ...{ path: "/console/operator/audit", name: "audit", who: "viewer", place: { group: "operator", icon: ScrollText } },
-    View: operatorPage(async () => (await import("./users/audit.tsx")).AuditPage),
+    View: operatorPage(async () => (await import("./operator-pages.ts")).AuditPage),
   },
   {
     ...{ path: "/console/components", name: "components", who: "viewer" },
-    View: lazyPage(async () => (await import("./components-page.tsx")).ComponentsPage),
+    View: lazyPage(async () => (await import("./operator-pages.ts")).ComponentsPage),
   },
 ];

@@ -56,11 +56,15 @@ const built = async (): Promise<Web> => {
 type WebPages = { pages: Record<PageName, string>; files: Map<string, WebFile> };
 let webPages: Promise<WebPages> | undefined;
 
+/** Requests that a page sends first. The browser sends them while the scripts are still loading. */
+const FIRST_REQUESTS: Readonly<Record<PageName, readonly string[]>> = { console: ["/console/api/me"], inspector: [] };
+
 const frameOf = (name: PageName, { script, styles, preload }: WebPage): string =>
   htmlDocument(
     TITLES[name],
     [
       ...styles.map((style) => `<link rel="stylesheet" href="/assets/${style}">`),
+      ...FIRST_REQUESTS[name].map((path) => `<link rel="preload" as="fetch" crossorigin href="${path}">`),
       ...preload.map((part) => `<link rel="modulepreload" href="/assets/${part}">`),
       `<script type="module" src="/assets/${script}"></script>`,
     ].join("\n"),
