@@ -1,6 +1,6 @@
-// Walk-through of a new user in a browser with the real process, from the set-up link to a replay.
+// The way of a new user in a browser with the real process: from the set-up link to a colleague, and to a replay.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { PROGRAM } from "../built.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { openBrowser } from "./chromium.ts";
@@ -56,99 +56,185 @@ afterAll(async () => {
   dropDirs();
 });
 
-const goTo = async (page: Page, name: string) => {
-  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true }).click();
+const VIEW = { width: 1280, height: 800 };
+/** Actions from the set-up link to the invited colleague: more are a way that has become longer. */
+const MOST_ACTIONS = 40;
+const PICTURE = "Sim Image 1";
+const OTHER = "Z-Image Turbo";
+const CLIP = "Vidmodel 2.0 Fast";
+
+/** A user who counts every click, key and filled field, and expects answers in view. */
+const createUser = (page: Page) => {
+  let actions = 0;
+  const act = async (work: Promise<unknown>): Promise<void> => {
+    actions += 1;
+    await work;
+  };
+  return {
+    actions: () => actions,
+    click: (at: Locator) => act(at.click()),
+    check: (at: Locator) => act(at.check()),
+    fill: (at: Locator, text: string) => act(at.fill(text)),
+    select: (at: Locator, label: string) => act(at.selectOption({ label })),
+    press: (key: string) => act(page.keyboard.press(key)),
+    /** Waits for an answer, which must begin in the visible part of the page without scrolling. */
+    sees: async (at: Locator): Promise<void> => {
+      await at.first().waitFor();
+      const top = await at.first().evaluate((one) => one.getBoundingClientRect().top);
+      expect(top).toBeWithin(0, VIEW.height);
+    },
+  };
+};
+type User = ReturnType<typeof createUser>;
+
+const goTo = async (page: Page, user: User, name: string) => {
+  await user.click(page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true }));
   await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
 };
+const button = (page: Page, name: string | RegExp) => page.getByRole("button", { name }).first();
 const results = (page: Page) => page.getByRole("region", { name: "Results" }).getByRole("article");
-/** Searches for a model, chooses it and fills in the prompt. */
-const ask = async (page: Page, model: string) => {
-  await page.getByRole("button", { name: /^Choose a model: / }).click();
-  await page.getByLabel("Search models").fill(model);
-  await page.locator(".model-choice").filter({ hasText: model }).last().click();
-  await page.getByRole("button", { name: `Choose a model: ${model}` }).waitFor();
-  await page.getByLabel("Prompt (required)").fill(PROMPT);
+const ended = (page: Page) => page.locator('.result[data-status="succeeded"]');
+const findModel = async (page: Page, user: User, model: string) => {
+  await user.fill(page.getByLabel("Search models"), model);
+  await user.click(page.getByRole("dialog").locator(".model-choice").filter({ hasText: model }).first());
 };
 
-here("from the set-up link to the replay", () => {
+const setUp = async (page: Page, user: User) => {
+  await user.fill(page.getByLabel("Name"), "Ada");
+  await user.fill(page.getByLabel("E-mail address"), "ada@example.com");
+  await user.fill(page.getByLabel("Password"), "a long enough password");
+  await user.click(button(page, "Create operator"));
+  await page.getByRole("navigation", { name: "Pages" }).waitFor();
+};
+
+/** Two models with one prompt, side by side; one picture is opened and downloaded, and then generated again. */
+const comparePictures = async (page: Page, user: User) => {
+  await goTo(page, user, "Playground");
+  await button(page, `Choose a model: ${PICTURE}`).waitFor();
+  await user.fill(page.getByLabel("Prompt (required)"), PROMPT);
+  await user.click(button(page, "Compare"));
+  await findModel(page, user, OTHER);
+  await user.click(button(page, /^Generate · \$/));
+  await ended(page).nth(1).waitFor();
+  await user.sees(ended(page).nth(0));
+  await user.sees(ended(page).nth(1));
+
+  await user.click(button(page, `Open ${PROMPT} in full size`));
+  const downloaded = page.waitForEvent("download");
+  await user.press("d");
+  expect((await downloaded).suggestedFilename()).toMatch(/\.png$/);
+  await user.press("Escape");
+
+  await user.click(button(page, "Run again"));
+  await ended(page).nth(2).waitFor();
+  await user.sees(ended(page).first());
+};
+
+/** The picture is the first frame of a clip; the prompt is still in the form. */
+const makeClip = async (page: Page, user: User) => {
+  await user.click(results(page).getByRole("link", { name: "Use as input" }).first());
+  await user.click(button(page, /^Choose a model: /));
+  await findModel(page, user, CLIP);
+  expect(await page.getByLabel("Prompt (required)").inputValue()).toBe(PROMPT);
+  await user.check(page.getByRole("radio", { name: "480p" }));
+  await user.fill(page.getByLabel("Duration"), "4");
+  await user.click(button(page, /^Generate · \$/));
+  const clip = results(page).getByLabel(PROMPT).and(page.locator("video"));
+  await user.sees(clip);
+};
+
+const buyCredits = async (page: Page, user: User) => {
+  await goTo(page, user, "Credits");
+  await user.check(page.getByRole("radio", { name: "$50", exact: true }));
+  await user.click(button(page, "Buy $50"));
+  await user.click(button(page, "Pay $50.00"));
+  await user.sees(page.getByText("Payment received. $50.00 added."));
+};
+
+/** @returns the key, which the dialog shows once */
+const createKey = async (page: Page, user: User): Promise<string> => {
+  await goTo(page, user, "API keys");
+  await user.click(button(page, "New key"));
+  const making = page.getByRole("dialog", { name: "New key" });
+  await user.fill(making.getByLabel("Name"), "laptop");
+  await user.click(making.getByRole("button", { name: "Create key" }));
+  const made = page.getByRole("dialog", { name: "Your new key" });
+  const shown = made.getByRole("textbox", { name: "API key" });
+  await user.sees(shown);
+  const key = await shown.inputValue();
+  await user.click(made.getByRole("button", { name: "Done" }));
+  await made.waitFor({ state: "detached" });
+  return key;
+};
+
+/** @returns the link that the colleague opens */
+const inviteColleague = async (page: Page, user: User): Promise<string> => {
+  await goTo(page, user, "Users");
+  await user.click(button(page, "Invite user"));
+  const inviting = page.getByRole("dialog", { name: "Invite user" });
+  await user.fill(inviting.getByLabel("E-mail address"), "ben@example.com");
+  // The colleague uses the same account, which holds the test credit.
+  await user.select(inviting.getByLabel("Account", { exact: true }), "demo");
+  await user.click(inviting.getByRole("button", { name: "Create invite link" }));
+  const shown = page.getByRole("dialog").getByRole("textbox", { name: "Link" });
+  await user.sees(shown);
+  return shown.inputValue();
+};
+
+/** The page of a generation and its replay. */
+const replay = async (page: Page) => {
+  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Generations", exact: true }).click();
+  const clips = page.getByRole("listitem").filter({ hasText: "vidmodel-2.0-fast" });
+  // Exactly one: the locator fails if there are several.
+  await clips.getByText("Succeeded").waitFor();
+  await clips.getByRole("link", { name: PROMPT }).click();
+  await page.waitForURL(/\/console\/generations\/gen_\w+$/);
+  await page.getByText(/held: \$0\.\d\d charged/).waitFor();
+  const id = page.url().split("/").at(-1) ?? "";
+  await page.getByRole("link", { name: "Open in the inspector" }).click();
+  await page.waitForURL(`${url}/inspector/${id}`);
+  await page.getByText(/Events, statechart and ledger agree in all \d+ steps/).waitFor();
+  const stepNow = page.getByRole("list", { name: "Steps" }).locator("[aria-current='step']");
+  const last = (await stepNow.textContent()) ?? "";
+  await page.getByRole("button", { name: "Step back" }).click();
+  expect(await stepNow.textContent()).not.toBe(last);
+  await page.getByRole("button", { name: "Step forward" }).click();
+  expect(await stepNow.textContent()).toBe(last);
+  await page.getByRole("button", { name: "First step" }).click();
+  expect(await stepNow.textContent()).toContain("acceptance");
+};
+
+here("from the set-up link", () => {
   test(
-    "a new user sets up, creates a key, buys credits, generates a picture and a video, and steps through the replay",
+    "a new user compares, downloads and repeats pictures, makes a clip of one, buys credits, creates a key and invites a colleague",
     async () => {
       expect(link).toStartWith(`${url}/`);
-      const { page, asked, complaints, inPage, close } = await watch(browser, { url: "", path: link });
+      const { page, asked, complaints, inPage, close } = await watch(browser, { url: "", path: link, look: { viewport: VIEW } });
+      const user = createUser(page);
+      await setUp(page, user);
+      await comparePictures(page, user);
+      expect(await inPage<number>("seen")).toBeGreaterThan(0);
+      await makeClip(page, user);
+      if (!(await inPage<boolean>("knowsH264")))
+        process.stdout.write("skipped: the video plays (this Chromium was built without H.264)\n");
+      else expect(await inPage("play")).toMatchObject({ advanced: true, soughtTo: 3, fault: null });
+      await buyCredits(page, user);
+      const key = await createKey(page, user);
+      const invitation = await inviteColleague(page, user);
+      process.stdout.write(`${user.actions()} actions from the set-up link to the invited colleague (at most ${MOST_ACTIONS})\n`);
+      expect(user.actions()).toBeLessThanOrEqual(MOST_ACTIONS);
 
-      await page.getByLabel("Name").fill("Ada");
-      await page.getByLabel("E-mail address").fill("ada@example.com");
-      await page.getByLabel("Password").fill("a long enough password");
-      await page.getByRole("button", { name: "Create operator" }).click();
-      await page.getByRole("navigation", { name: "Pages" }).waitFor();
-
-      await goTo(page, "Credits");
-      await page.getByRole("radio", { name: "$50", exact: true }).check();
-      await page.getByRole("button", { name: "Buy $50" }).click();
-      await page.getByRole("button", { name: "Pay $50.00" }).click();
-      await page.getByText("Payment received. $50.00 added.").waitFor();
-      // The test credit of the simulator, and what was bought.
-      await page.getByRole("definition").filter({ hasText: "$150.00" }).first().waitFor();
-
-      await goTo(page, "API keys");
-      await page.getByRole("button", { name: "New key" }).first().click();
-      const making = page.getByRole("dialog", { name: "New key" });
-      await making.getByLabel("Name").fill("laptop");
-      await making.getByRole("button", { name: "Create key" }).click();
-      const made = page.getByRole("dialog", { name: "Your new key" });
-      const key = await made.getByRole("textbox", { name: "API key" }).inputValue();
-      await made.getByRole("button", { name: "Done" }).click();
-      await made.waitFor({ state: "detached" });
-      await page.reload();
-      await page.getByRole("button", { name: "Actions for laptop" }).waitFor();
-      expect(await page.content()).not.toContain(key);
+      expect(new URL(invitation).origin).toBe(url);
       const answer = await fetch(`${url}/v1/generations`, {
         method: "POST",
         headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
         body: JSON.stringify({ model: "sim-image-1", input: { prompt: "by the key" } }),
       });
       expect(answer.status).toBe(202);
-
-      await goTo(page, "Playground");
-      await ask(page, "Sim Image 1");
-      await page.getByRole("button", { name: /^Generate/ }).click();
-      await results(page).getByRole("img").first().waitFor();
-      expect(await inPage<number>("seen")).toBeGreaterThan(0);
-
-      await ask(page, "Vidmodel 2.0 Fast");
-      await page.getByRole("radio", { name: "480p" }).check();
-      await page.getByLabel("Duration").fill("4");
-      await page.getByRole("button", { name: /^Generate/ }).click();
-      await results(page).getByLabel(PROMPT).and(page.locator("video")).waitFor();
-      if (!(await inPage<boolean>("knowsH264")))
-        process.stdout.write("skipped: the video plays (this Chromium was built without H.264)\n");
-      else expect(await inPage("play")).toMatchObject({ advanced: true, soughtTo: 3, fault: null });
-      await results(page)
-        .getByText(/^\$0\.\d\d · /)
-        .first()
-        .waitFor();
-
-      await goTo(page, "Generations");
-      const videos = page.getByRole("listitem").filter({ hasText: "vidmodel-2.0-fast" });
-      // Exactly one: the locator fails if there are several.
-      await videos.getByText("Succeeded").waitFor();
-      await videos.getByRole("link", { name: PROMPT }).click();
-      await page.waitForURL(/\/console\/generations\/gen_\w+$/);
-      await page.getByText(/held: \$0\.\d\d charged/).waitFor();
-      const id = page.url().split("/").at(-1) ?? "";
-
-      await page.getByRole("link", { name: "Open in the inspector" }).click();
-      await page.waitForURL(`${url}/inspector/${id}`);
-      await page.getByText(/Events, statechart and ledger agree in all \d+ steps/).waitFor();
-      const stepNow = page.getByRole("list", { name: "Steps" }).locator("[aria-current='step']");
-      const last = (await stepNow.textContent()) ?? "";
-      await page.getByRole("button", { name: "Step back" }).click();
-      expect(await stepNow.textContent()).not.toBe(last);
-      await page.getByRole("button", { name: "Step forward" }).click();
-      expect(await stepNow.textContent()).toBe(last);
-      await page.getByRole("button", { name: "First step" }).click();
-      expect(await stepNow.textContent()).toContain("acceptance");
+      await page.goto(`${url}/console/keys`);
+      await page.getByRole("button", { name: "Actions for laptop" }).waitFor();
+      expect(await page.content()).not.toContain(key);
+      await replay(page);
 
       expect(complaints).toEqual([]);
       expect(asked.filter((address) => !address.startsWith(`${url}/`) && !/^(data|blob):/.test(address))).toEqual([]);

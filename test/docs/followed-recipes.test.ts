@@ -52,7 +52,7 @@ const BLOCKS: Readonly<Record<string, number>> = {
   metric: 3,
   migration: 6,
   mutation: 5,
-  "console-page": 9,
+  "console-page": 10,
 };
 /** Tests that the recipes add, or extend by the test with this title. */
 const ADDED_TESTS = ["test/api/tasks.test.ts", "test/console/orphan-totals.test.ts"];

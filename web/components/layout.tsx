@@ -26,6 +26,8 @@ type Props = {
   /** Opens the search over pages, models and ids; absent where there is none. */
   search?: () => void;
   notice?: VNode | null;
+  /** The page is one card in the middle, for visitors who are not signed in. */
+  isCard?: boolean;
   children: ComponentChildren;
 };
 
@@ -96,7 +98,7 @@ const useHeading = (path: string, onChange: () => void) => {
   return heading;
 };
 
-export const Frame = ({ title, places, path, standing, search, notice, children }: Props): VNode => {
+export const Frame = ({ title, places, path, standing, search, notice, children, isCard = false }: Props): VNode => {
   const isOpen = useSignal(false);
   const heading = useHeading(path, () => {
     isOpen.value = false;
@@ -111,7 +113,7 @@ export const Frame = ({ title, places, path, standing, search, notice, children 
     document.title = words.frame.titleOf(shown);
   }, [shown]);
   return (
-    <div class={`frame${isOpen.value ? " is-open" : ""}`}>
+    <div class={`frame${isOpen.value ? " is-open" : ""}${isCard ? " is-card" : ""}`}>
       <a class="skip" href="#main">
         {words.frame.skip}
       </a>

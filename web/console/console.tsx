@@ -94,7 +94,7 @@ const Console = (): VNode => {
   if (open && !(known.signedIn && open.page.path === "/console/sign-in")) {
     const { View, name } = open.page;
     return (
-      <Frame title={words.pages[name]} places={[]} path={path}>
+      <Frame title={words.pages[name]} places={[]} path={path} isCard>
         <View params={open.params} account={null} />
       </Frame>
     );

@@ -49,7 +49,7 @@ const Picture = ({ of }: { of: GenerationDto }): VNode => {
 };
 
 const TileOf = ({ of, isChosen, choose }: RowProps): VNode => (
-  <li class="tile" data-id={of.id} data-status={of.status}>
+  <li class={isChosen ? "tile is-chosen" : "tile"} data-id={of.id} data-status={of.status}>
     <ChooseBox {...{ of, isChosen, choose }} />
     <a class="tile-link" href={`/console/generations/${of.id}`}>
       <div class="tile-picture">

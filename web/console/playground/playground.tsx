@@ -17,11 +17,9 @@ import { Results } from "./results.tsx";
 import { useRuns } from "./use-runs.ts";
 import { modelsFor, startWith, UsedFileNotice, usedFileOf } from "./used-file.tsx";
 
-/** Models that the simulator or a first visit begins with: an image is the quickest result. */
+/** The model that a first visit begins with: a picture from a prompt is the quickest result. */
 const firstModel = (models: readonly ModelDto[]): ModelDto | undefined =>
-  models.find(({ kind, id }) => kind === "image" && id.startsWith("sim-")) ??
-  models.find(({ kind }) => kind === "image") ??
-  models[0];
+  models.find(({ tasks }) => tasks.includes("text-to-image")) ?? models.find(({ kind }) => kind === "image") ?? models[0];
 
 /**
  * The draft that the page begins with: the stored one, changed by the address. `?model=` names the model, `?from=` the generation
@@ -50,7 +48,7 @@ type LoadedProps = { known: ModelsDto; query: URLSearchParams; from: GenerationD
 const Loaded = ({ known, query, from }: LoadedProps): VNode => {
   const used = usedFileOf(query);
   const models = inOrder(modelsFor(known.models, used) as readonly ModelDto[], known.mode);
-  const [draft, setDraft] = useState(() => beginDraft(query, known.models, from));
+  const [draft, setDraft] = useState(() => beginDraft(query, inOrder(known.models, known.mode), from));
   const [remembered, remember] = useState(readRemembered);
   /** Position of the model that is being chosen; null while the chooser is closed. */
   const [choosing, setChoosing] = useState<number | null>(null);
