@@ -1,5 +1,5 @@
 // The statechart of a generation; its four top states are the API statuses (§3).
-import { and } from "xstate";
+import { and, not } from "xstate";
 import * as act from "./actions.ts";
 import * as rule from "./guards.ts";
 import {
@@ -301,6 +301,9 @@ export const generationMachine = machine.createMachine({
         parked: {
           description: "The generation waits for the decision of an operator. The hold is kept.",
           on: {
+            // The request of the current attempt may still be out, if the capture of an earlier result was refused meanwhile.
+            accepted: { guard: and(["isCurrent", not("isUnsent")]), actions: ["keepJob"] },
+            announced: { guard: and(["isCurrent", not("isUnsent")]), actions: ["beginCollecting"] },
             settledByOperator: settled,
             retriedByOperator: [
               // Nothing is bought while the files of an earlier attempt, whose capture was refused, are there.

@@ -20,6 +20,8 @@ export const createStuck = (log: Log): Stuck => {
   const all = new Map<number, StuckWhy>();
   return {
     parked: ({ seq, id, requestId }) => {
+      // A late response or a cancel request leaves it parked.
+      if (all.get(seq) === "parked") return;
       all.set(seq, "parked");
       const action = `genrouter generations parked prints the reason; genrouter generations settle, fail or retry ${id} resolves it`;
       log("generation parked", { generation_id: id, request_id: requestId, action });

@@ -63,3 +63,33 @@ test("gives an attempt that was never sent no time before it is sent", () => {
   expect(leaf).toBe("running.submitting.intent");
   expect(context.current?.endsAtMs).toBeNull();
 });
+
+/** The second attempt is sent, and the generation is parked, because the capture of the first one's late result was refused. */
+const PARKED_WHILE_SENDING: readonly Variant[] = [
+  ...of("none", "begun"),
+  ...of("current", "slotTaken", "accepted", "attemptTimeEnded"),
+  ...of("none", "begun"),
+  ...of("current", "slotTaken"),
+  ...of("watched", "announced"),
+  ...of("none", "parked"),
+];
+
+test("keeps the job of an attempt that is accepted while the generation is parked", () => {
+  const { leaf, outputs } = play([...PARKED_WHILE_SENDING, ...of("current", "accepted")]);
+  expect(leaf).toBe("running.parked");
+  expect(outputs).toContainEqual({
+    type: "note.attempt",
+    change: expect.objectContaining({ n: 2, state: "accepted", job: expect.anything() }),
+  });
+});
+
+test("collects the result that the current attempt announced while the generation was parked", () => {
+  const { leaf, context } = play([...PARKED_WHILE_SENDING, ...of("current", "announced"), ...of("none", "retriedByOperator")]);
+  expect([leaf, context.current?.n]).toEqual(["running.confirming.result", 2]);
+});
+
+test("takes no job for an attempt that was not sent before the generation was parked", () => {
+  const unsent = of("none", "begun", "parked");
+  expect(play(unsent).leaf).toBe("running.parked");
+  expect(play([...unsent, ...of("current", "accepted")]).outputs).toEqual([]);
+});
