@@ -94,10 +94,10 @@ const testJobs = (set: TestSet): Job[] => {
   const times = readTimes();
   const files = filesOf(set);
   const isSlow = (file: string) => (times[file] ?? 0) >= SLOW_S;
-  // With --record each file runs separately, so that its duration is measured.
-  const quick = groupsOf(
-    files.filter((file) => !isSlow(file)),
-    has("--record") ? 1 : FILES_A_PROCESS,
+  const fast = files.filter((file) => !isSlow(file));
+  // With --record each file runs separately, so that its duration is measured. The number of nodes is the same for a whole process.
+  const quick = [fast.filter((file) => !isRepeated(file)), fast.filter(isRepeated)].flatMap((some) =>
+    groupsOf(some, has("--record") ? 1 : FILES_A_PROCESS),
   );
   return [...files.filter(isSlow).map((file) => [file]), ...quick].map((group) => ({
     name: group.length === 1 ? String(group[0]) : `${group[0]} and the ${group.length - 1} behind it`,

@@ -1,9 +1,7 @@
 // Builds the console and the inspector: bundles with content-hashed names, compressed ahead of time.
-import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { type BrotliOptions, brotliCompress, constants, gzip as gzipCompress, type ZlibOptions } from "node:zlib";
-import type { BunPlugin } from "bun";
 import type { PageName, Web, WebFile, WebPage } from "../src/http/pages/asset-manifest.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -31,30 +29,8 @@ const packed = async (name: string, raw: Uint8Array): Promise<WebFile> => {
 const preloadsOf = (script: string): string[] =>
   [...script.matchAll(/(?:from|import)\s*"\.?\/(?:assets\/)?([\w.~-]+\.js)"/g)].map((match) => match[1] ?? "");
 
-/** Sections of the words that the pages of the inspector show. */
-export const INSPECTOR_WORDS: readonly string[] = [
-  ...["frame", "userMenu", "connection", "pages", "api", "actions", "routeStates", "inspector", "times"],
-];
-/** A section of a file of words, as the formatter lays it out: `name: {` to `},`, one line, the name of an import, or its spread. */
-const SECTION = /^ {2}(?:\.{3})?(\w+)(?:: (?:\w+|\{(?:[^\n]*\}|\n[\s\S]*?\n {2}\})))?,\n/gm;
-
-/** The words with the sections of one page only: the words of the other page would be half of its own. */
-export const wordsFor = (page: PageName, source: string): string =>
-  source.replaceAll(SECTION, (section, name: string) => {
-    const isShown = page === "inspector" ? INSPECTOR_WORDS.includes(name) : name !== "inspector";
-    return isShown ? section : "";
-  });
-const wordsPlugin = (page: PageName): BunPlugin => ({
-  name: "words",
-  setup: (build) => {
-    build.onLoad({ filter: /[\\/]words[\\/](?:en|de)\.ts$/ }, async ({ path }) => ({
-      contents: wordsFor(page, await readFile(path, "utf8")),
-      loader: "ts",
-    }));
-  },
-});
-
-const bundle = async (page: PageName, entrypoints: readonly string[]) => {
+/** Applications have separate bundles, so that no part of one is loaded with the other. */
+const bundle = async (entrypoints: readonly string[]) => {
   const root = import.meta.dir;
   const built = await Bun.build({
     entrypoints: entrypoints.map((entry) => join(root, entry)),
@@ -67,7 +43,6 @@ const bundle = async (page: PageName, entrypoints: readonly string[]) => {
     naming: { entry: "[name]-[hash].[ext]", chunk: "part-[hash].[ext]", asset: "[name]-[hash].[ext]" },
     define: { "process.env.NODE_ENV": '"production"' },
     jsx: { runtime: "automatic", importSource: "preact" },
-    plugins: [wordsPlugin(page)],
     throw: false,
   });
   if (!built.success) throw new Error(`the build of the web pages failed:\n${built.logs.join("\n")}`);
@@ -76,10 +51,7 @@ const bundle = async (page: PageName, entrypoints: readonly string[]) => {
 
 /** Builds both pages. The output is deterministic. @throws Error with the message of the bundler. */
 export const buildWeb = async (): Promise<Web> => {
-  const outputs = [
-    ...(await bundle("console", ["console/console.tsx", "style/pages.css"])),
-    ...(await bundle("inspector", ["inspector/inspector.tsx"])),
-  ];
+  const outputs = [...(await bundle(["console/console.tsx", "style/pages.css"])), ...(await bundle(["inspector/inspector.tsx"]))];
   const files = new Map<string, WebFile>();
   const pages = new Map<string, WebPage>();
   const styles: string[] = [];

@@ -85,6 +85,8 @@ export const endsOnUnknownOutcome = (args: GuardArgs): boolean => holdsOnUnknown
 export const hasNoAttempt = ({ context }: GuardArgs): boolean => context.current === null;
 /** Whether the provider has no request of the current attempt: it was never sent, or every sending was rejected. */
 export const isUnsent = ({ context }: GuardArgs): boolean => context.current !== null && !mayBeOut(context.current);
+/** Whether the provider may have the request of the current attempt. */
+export const isOut = ({ context }: GuardArgs): boolean => context.current !== null && mayBeOut(context.current);
 const hasNoRequestOut = (args: GuardArgs): boolean => hasNoAttempt(args) || isUnsent(args);
 /** Whether the provider has no request of a current attempt, and the files of an earlier attempt have arrived. */
 export const hasLateResult = (args: GuardArgs): boolean => hasNoRequestOut(args) && isCollectingLateResult(args);

@@ -1,5 +1,5 @@
 // The statechart of a generation; its four top states are the API statuses (§3).
-import { and, not } from "xstate";
+import { and } from "xstate";
 import * as act from "./actions.ts";
 import * as rule from "./guards.ts";
 import {
@@ -64,6 +64,7 @@ const machine = act.machineSetup.extend({
     endsOnUnknownOutcome: rule.endsOnUnknownOutcome,
     hasNoAttempt: rule.hasNoAttempt,
     isUnsent: rule.isUnsent,
+    isOut: rule.isOut,
     hasLateResult: rule.hasLateResult,
     isAnnounced: rule.isAnnounced,
     hasJob: rule.hasJob,
@@ -302,8 +303,8 @@ export const generationMachine = machine.createMachine({
           description: "The generation waits for the decision of an operator. The hold is kept.",
           on: {
             // The request of the current attempt may still be out, if the capture of an earlier result was refused meanwhile.
-            accepted: { guard: and(["isCurrent", not("isUnsent")]), actions: ["keepJob"] },
-            announced: { guard: and(["isCurrent", not("isUnsent")]), actions: ["beginCollecting"] },
+            accepted: { guard: and(["isCurrent", "isOut"]), actions: ["keepJob"] },
+            announced: { guard: and(["isCurrent", "isOut"]), actions: ["beginCollecting"] },
             settledByOperator: settled,
             retriedByOperator: [
               // Nothing is bought while the files of an earlier attempt, whose capture was refused, are there.

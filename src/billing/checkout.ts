@@ -100,8 +100,10 @@ export const createCheckout = (deps: CheckoutDeps): Checkout => {
       const known = row.sessionId === null ? null : await stripe.checkout(row.sessionId);
       const { sessionId, url } = known ? { sessionId: known.id, url: known.url } : await stripe.openCheckout(row, place);
       const named = await post({ mutation: "name-checkout", id: row.id, sessionId, atMs: clock.nowMs() });
+      // It was canceled meanwhile: the new checkout must not be paid any more.
+      if (named.kind === "purchase" && named.purchase?.state !== "open") await stripe.expireCheckout(sessionId);
       // A payment of a checkout that is not the purchase's own would not be credited.
-      if (named.kind === "purchase" && url !== null) return url;
+      else if (named.kind === "purchase" && url !== null) return url;
     } catch (fault) {
       if (!(fault instanceof StripeUnavailable)) throw fault;
       log("payment provider unavailable", { purchase_id: row.id, account_id: row.accountId, reason: fault.message });
@@ -121,8 +123,11 @@ export const createCheckout = (deps: CheckoutDeps): Checkout => {
     );
     if (!stripe) throw unavailable;
     try {
-      // A checkout that is no longer open was paid, or has expired.
-      if (!(await stripe.expireCheckout(sessionId))) await round.ask(row);
+      if (await stripe.expireCheckout(sessionId)) return;
+      // A checkout that is no longer open was paid, has expired, or waits for a delayed payment, which still can arrive.
+      await round.ask(row);
+      if ((await found(row.id)).state === "open")
+        throw new BillingError("conflict", "A payment of this checkout is being processed, so it cannot be canceled.");
     } catch (fault) {
       if (!(fault instanceof StripeUnavailable)) throw fault;
       log("payment provider unavailable", { purchase_id: row.id, account_id: row.accountId, reason: fault.message });

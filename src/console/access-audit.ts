@@ -9,11 +9,11 @@ import { actorOf, type SignedIn } from "./request-context.ts";
  * `of`: the generation, the webhook endpoint, or the account whose list it is (null: all accounts). `accountId`: owner of the data; null: all accounts.
  */
 export type AccessedItem = {
-  what: "generations" | "generation" | "files" | "uploads" | "replay" | "webhook secret";
+  what: "generations" | "generation" | "ledger" | "files" | "uploads" | "replay" | "webhook secret";
   of: string | null;
   accountId: string | null;
 };
-export type AccessAudit = { note(who: SignedIn, look: AccessedItem): void };
+export type AccessAudit = { note(who: Pick<SignedIn, "userId" | "email" | "accountId">, look: AccessedItem): void };
 
 /** A page is reloaded repeatedly while it is open; within this period that counts as one access. */
 const EACH_MS = 3_600_000;

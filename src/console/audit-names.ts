@@ -52,11 +52,14 @@ export const namesOf = async (
   return Object.fromEntries(names);
 };
 
+const ID = /^[a-z]+_[0-9a-z]{12,}$/;
 const sameText = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
 /** The id that a typed target means: an id, or the name of an account, or the name or address of a user. */
 export const targetOf = async (reads: AuditReads, users: readonly UserRow[], text: string): Promise<string> => {
-  const user = users.find(({ name, email }) => sameText(name, text) || sameText(email, text));
+  // A name that looks like an id must not hide the entries of that id.
+  if (ID.test(text)) return text;
+  const user = users.find(({ email }) => sameText(email, text)) ?? users.find(({ name }) => sameText(name, text));
   const found = await reads.searchAccounts({ text, standing: "all", beforeSeq: null }, 50);
   return found.find(({ name }) => sameText(name, text))?.id ?? user?.id ?? text;
 };

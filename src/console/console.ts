@@ -65,7 +65,7 @@ export const tablesOf = async (deps: ConsoleDeps): Promise<ConsoleRoute[]> => {
   return [
     ...submissionRoutes({ ...deps.generationService, sessions, post, accessAudit, hasInspector: deps.issueToken !== null }),
     ...keyRoutes({ ...deps, admin, newReference: () => newReference("key"), forbid }),
-    ...creditRoutes(deps),
+    ...creditRoutes({ ...deps, accessAudit }),
     ...webhookRoutes({
       reads: deps.reads,
       webhooks: deps.webhookService,

@@ -7,7 +7,9 @@ import type { ConsoleRoute } from "./request-context.ts";
 
 const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
 
-export const creditRoutes = (deps: CreditsDeps & PurchaseDeps & FirstStepsDeps): ConsoleRoute[] => {
+type Deps = CreditsDeps & PurchaseDeps & FirstStepsDeps;
+
+export const creditRoutes = (deps: Deps): ConsoleRoute[] => {
   const credits = createCredits(deps);
   const purchases = createPurchases(deps);
   const bought = "/console/api/purchases";

@@ -12,6 +12,7 @@ import { csvFile } from "../reports/csv.ts";
 import { type LedgerRequest, ledgerCsv } from "../reports/ledger.ts";
 import { ledgerRows } from "../reports/ledger-rows.ts";
 import type { AccountRow, StoreReads } from "../store/store.ts";
+import type { AccessAudit } from "./access-audit.ts";
 import { accountOf, accountToChange, type CreditsRequest } from "./account-scope.ts";
 import type { CreditsView, LedgerRowsPage } from "./credits-dto.ts";
 import { actorOf } from "./request-context.ts";
@@ -25,6 +26,8 @@ export type CreditsDeps = {
     "account" | "ledgerGenerations" | "lowBalance" | "monthSpend" | "purchasesOfTransfers" | "spendAlert" | "transfers"
   >;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
+  /** A ledger shows the beginnings of prompts. */
+  accessAudit: AccessAudit;
   /** Resolves when usage includes all generations that have ended by now. */
   rollUpUsage: () => Promise<void>;
 };
@@ -121,6 +124,7 @@ export const createCredits = (deps: CreditsDeps) => {
       const before = request.query.get("before");
       if (before !== null && !/^-?\d{1,16}$/.test(before))
         throw new BillingError("invalid", "before: expected the value from the previous page");
+      deps.accessAudit.note(request.who, { what: "ledger", of: account.id, accountId: account.id });
       return ledgerRows(reads, ledgerRequestOf(account, request), before === null ? null : Number(before), PAGE);
     },
     /** `GET /console/api/ledger.csv`: all transfers that match the filters, streamed. */

@@ -99,7 +99,7 @@ export type RecordRejectedSignIns = {
 /** Records in the audit log that a user read data of another account. `of`: a generation or an account; null: all accounts. */
 export type RecordAccess = {
   mutation: "note-look";
-  what: "generations" | "generation" | "files" | "uploads" | "replay" | "webhook secret";
+  what: "generations" | "generation" | "ledger" | "files" | "uploads" | "replay" | "webhook secret";
   of: string | null;
   atMs: number;
 };

@@ -92,7 +92,7 @@ export const createNotifications = (deps: NotificationsDeps): Notifications & { 
     },
     spendReached: ({ accountSeq, monthDay, spentCredits, alertCredits }) => {
       // The store records each month once. An amount that is raised can be reached again.
-      if (!isFirstSpend(`${accountSeq} ${alertCredits}`)) return;
+      if (!isFirstSpend(`${accountSeq} ${monthDay} ${alertCredits}`)) return;
       const text = `The generations of ${month(monthDay)} (UTC) have cost ${usd(spentCredits)} so far. Your alert is set to ${usd(alertCredits)} a month. Nothing is stopped; keys have spending limits for that.\n\nSee what was spent: ${baseUrl()}/console/usage\nChange the alert: ${baseUrl()}/console/credits\n`;
       notices.add({ accountSeq, kind: "spend_alert", subject: "Your genrouter spend has reached your alert", text });
     },

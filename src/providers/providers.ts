@@ -66,7 +66,7 @@ const CODED: Readonly<Record<string, KnownDialect>> = {
       origins: [],
       account: "replicate",
       isChecked: true,
-      keyForm: { pattern: "^r8_", example: "r8_…" },
+      keyForm: null,
     },
     known: REPLICATE_KNOWN,
   },

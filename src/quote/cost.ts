@@ -21,7 +21,10 @@ export const providerCost = (model: Model, routeId: string, filled: JsonObject, 
 export const knownCost = (model: Model, route: Route, filled: JsonObject, priceCredits: Credits): number | undefined => {
   if (route.cost.length === 0) return undefined;
   const credits = catalogueCost(model, route, filled, priceCredits);
-  return credits === undefined ? undefined : Math.round(credits * MICRO_USD_PER_CREDIT);
+  if (credits === undefined) return undefined;
+  // Generations share a plan. A cost by characters would make a plan for each length, so it is rounded up to a tenth of a credit.
+  if (model.price.unit === "1k_characters") return (Math.ceil(credits * 10) * MICRO_USD_PER_CREDIT) / 10;
+  return Math.round(credits * MICRO_USD_PER_CREDIT);
 };
 
 const catalogueCost = (model: Model, route: Route, filled: JsonObject, priceCredits: Credits): number | undefined => {

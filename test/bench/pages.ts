@@ -8,9 +8,10 @@ import type { Result } from "./bench.ts";
 import { type RunResults, readInformational } from "./kept.ts";
 import { figure, markdownOf } from "./table.ts";
 
-/** The results of `npm run bench -- --out test/bench`, and those of the benches with PostgreSQL. */
+/** The results of `npm run bench -- --out test/bench`, those of the benches with PostgreSQL, and those of files, webhooks and lists. */
 const reported = readInformational(import.meta.dir);
 const reportedOfNodes = readInformational(join(import.meta.dir, "nodes"));
+const reportedOfExtensions = readInformational(join(import.meta.dir, "extensions"));
 
 const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
@@ -28,6 +29,7 @@ const resultsOf = (of: RunResults | undefined, picture: string): string =>
 
 export const benchResults = (): string => resultsOf(reported, "![every ratio beside its target](targets.svg)\n\n");
 export const benchNodes = (): string => resultsOf(reportedOfNodes, "");
+export const benchExtensions = (): string => resultsOf(reportedOfExtensions, "");
 
 const of = (name: string): Result | undefined =>
   [...(reported?.results ?? []), ...(reported?.notes ?? [])].find((one) => one.name === name);

@@ -41,3 +41,13 @@ test("a purchase whose checkout was never opened is canceled without Stripe", as
   await cancel(row?.id ?? "");
   expect(await bed.stateOf(row?.id ?? "")).toBe("expired");
 });
+
+test("a checkout whose delayed payment is being processed is not canceled, and the payment is credited", async () => {
+  const id = await bed.buy(40);
+  Object.assign(bed.stripe.sessionOf(id), { status: "complete", url: null });
+  await expect(cancel(id)).rejects.toMatchObject({ kind: "conflict", message: expect.stringContaining("being processed") });
+  expect(await bed.stateOf(id)).toBe("open");
+  bed.stripe.pay(id);
+  await bed.harness.components.checkout.refresh(id);
+  expect(await bed.stateOf(id)).toBe("paid");
+});

@@ -68,7 +68,7 @@ here("the pages of models", () => {
     const { page, sound, complaints, close } = await visit("/console/models/sim-image-1");
     const table = (name: string) => page.getByRole("table", { name, exact: true });
     await page.getByRole("heading", { level: 1, name: "Sim Image 1" }).waitFor();
-    expect(await page.title()).toContain("Sim Image 1");
+    await harness.eventually(async () => (await page.title()).includes("Sim Image 1"), "the title of the model");
     expect(await table("Prices").getByRole("row").allTextContents()).toEqual([
       "QualityPrice",
       "low$0.02",

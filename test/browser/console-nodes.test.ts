@@ -86,7 +86,10 @@ here("several nodes", () => {
     await row.waitFor();
     await page.getByLabel("Node").selectOption(nodes[1]?.name ?? "");
     await row.waitFor();
-    await page.getByText("actors in memory on this node").waitFor();
+    await page
+      .getByText(/ in memory on this node/)
+      .first()
+      .waitFor();
     await page.getByLabel("Node").selectOption("");
     await sound();
     expect(complaints).toEqual([]);

@@ -14,6 +14,13 @@ globalThis.inPage = {
     }
     scrollTo(0, 0);
   },
+  /** Texts that no element of the page has. */
+  lacks: (texts) => {
+    const shown = new Set();
+    for (const { textContent } of document.querySelectorAll("body *"))
+      if (textContent.length < 200) shown.add(textContent.trim().replace(/\s+/g, " "));
+    return texts.filter((text) => !shown.has(text));
+  },
   /** Drops or pastes files at an element; `text` has their bytes in base64. */
   give: (element, how, files) => {
     const carried = new DataTransfer();

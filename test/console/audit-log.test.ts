@@ -49,3 +49,19 @@ test("rejects an unknown kind of principal", async () => {
   const { status, body } = await viewer.ask("GET", "/console/api/operator/audit?actorKind=robot");
   expect([status, body]).toMatchObject([400, { error: { message: "actorKind: one of user, command, service." } }]);
 });
+
+test("an id finds its own entries although another account has that id as its name", async () => {
+  const request = { reference: crypto.randomUUID(), name: accountId, creditCredits: 0 };
+  await ada.ok("POST", "/console/api/operator/accounts", request);
+  const { lines } = await log(`?target=${accountId}`);
+  expect(lines.map(({ target }) => target)).toEqual([accountId, accountId, accountId]);
+});
+
+test("records that a viewer has read the ledger of another account, which shows beginnings of prompts", async () => {
+  await viewer.ok("GET", `/console/api/ledger?account=${accountId}`);
+  const found = await harness.eventually(async () => {
+    const { lines } = await log("?action=note-look");
+    return lines.find(({ detail }) => detail.what === "ledger");
+  }, "the entry");
+  expect(found).toMatchObject({ target: accountId, detail: { what: "ledger" } });
+});

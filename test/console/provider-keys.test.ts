@@ -67,7 +67,6 @@ test("checks a saved key with a free request, and returns that the provider acce
 
 test.each([
   ["fal", "a-key-without-a-colon", "ID:SECRET"],
-  ["replicate", "not-r8", "r8_…"],
   ["openai", "abc", "sk-…"],
   ["runway", "abc", "key_…"],
 ])("refuses a key of %s that has another form, and stores nothing", async (account, key, example) => {

@@ -11,7 +11,7 @@ const WEBHOOKS = "browser/console-webhooks.test.ts";
 const REPLAY = "browser/inspector-replay.test.ts";
 const WALK: Held = [
   "browser/walk.test.ts",
-  "a new user sets up, creates a key, buys credits, generates a picture and a video, and steps through the replay",
+  "a new user compares, downloads and repeats pictures, makes a clip of one, buys credits, creates a key and invites a colleague",
 ];
 const SETTINGS = "cli/settings.test.ts";
 

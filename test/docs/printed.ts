@@ -15,7 +15,7 @@ import { EVENTS } from "../../src/logging/events.ts";
 import { METRICS, type Metric } from "../../src/telemetry/metrics.ts";
 import { FAULTS } from "../../src/torture/simulation/faults.ts";
 import { CROSSINGS } from "../../src/torture/simulation/node-life.ts";
-import { benchList, benchNodes, benchResults, capacity } from "../bench/pages.ts";
+import { benchExtensions, benchList, benchNodes, benchResults, capacity } from "../bench/pages.ts";
 import { CRITERIA } from "./criteria.ts";
 import { growthCheck, growthCosts, growthRates, growthTables, growthWhen } from "./growth.ts";
 import { longTable } from "./long.ts";
@@ -149,6 +149,7 @@ export const PRINTED: Readonly<Record<string, () => string>> = {
   benches: benchList,
   "bench results": benchResults,
   "bench of nodes": benchNodes,
+  "bench of extensions": benchExtensions,
   capacity,
   "growth when": growthWhen,
   "growth tables": growthTables,

@@ -50,8 +50,8 @@ const open = (users: Record<number, number>) => {
     notifications.endpointDisabled({ accountSeq, id: `whe_${accountSeq}_${n}`, url, reason: "The endpoint returned 410 Gone." });
   const fall = (accountSeq: number) =>
     notifications.balanceFell({ accountSeq, availableCredits: 1, thresholdCredits: 2, deliveries: [] });
-  const spend = (accountSeq: number, alertCredits: number) =>
-    notifications.spendReached({ accountSeq, monthDay: 20_758, spentCredits: 1234, alertCredits });
+  const spend = (accountSeq: number, alertCredits: number, monthDay = 20_758) =>
+    notifications.spendReached({ accountSeq, monthDay, spentCredits: 1234, alertCredits });
   const invite = () =>
     notifications.linkMade({ kind: "invite", email: "new@example.com", path: "/console/join#x", expiresAtMs: 0 });
   /** Holds all mails until the returned function is called. */
@@ -182,4 +182,8 @@ test("mails the spend of a month with the amount that it has reached to each use
   spend(2, 1000);
   await settle();
   expect(sent).toHaveLength(5);
+  // The next month can begin within the same day.
+  spend(2, 1000, 20_788);
+  await settle();
+  expect(sent).toHaveLength(6);
 });

@@ -13,7 +13,7 @@ test("only the store contains SQL", () => {
 });
 
 /** Catalogues of words: a language is one file. */
-const isLanguage = (path: string) => /^web\/words\/[a-z]{2}\.ts$/.test(path);
+const isLanguage = (path: string) => /^web\/words\/[a-z]{2}(?:-\w+)?\.ts$/.test(path);
 
 test("every file has at most 400 lines and begins with one sentence in a comment", () => {
   const faults: string[] = [];

@@ -4,7 +4,7 @@ import type { VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { navigate } from "wouter-preact/use-browser-location";
 import type { ModelsDto } from "../../src/console/generations-dto.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/console-words.ts";
 import { Icon } from "./icon.tsx";
 import type { NavigationEntry } from "./layout.tsx";
 import { Modal } from "./modal.tsx";

@@ -1,7 +1,7 @@
 // Labelled field of a form: mark of a required field, hint, and the error at the field.
 import type { ComponentChildren, VNode } from "preact";
 import { useId } from "preact/hooks";
-import { words } from "../words/words.ts";
+import { words } from "../words/console-words.ts";
 
 /** The attributes of the control. */
 export type FieldAria = { id: string; "aria-invalid": boolean; "aria-describedby": string | undefined; "aria-required": boolean };

@@ -2,7 +2,7 @@
 import { ChevronLeft, ChevronRight, Columns2, Download, Link, X } from "lucide";
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { words } from "../words/words.ts";
+import { words } from "../words/console-words.ts";
 import { Icon } from "./icon.tsx";
 import { showToast } from "./toast.tsx";
 

@@ -1,6 +1,6 @@
 // What users who may only read see: the reason once, and disabled actions that name it.
 import type { VNode } from "preact";
-import { words } from "../words/words.ts";
+import { words } from "../words/console-words.ts";
 import { me } from "./api.ts";
 
 /** Id of the note. */

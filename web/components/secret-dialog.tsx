@@ -2,7 +2,7 @@
 import { Copy } from "lucide";
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { words } from "../words/words.ts";
+import { words } from "../words/console-words.ts";
 import { Icon } from "./icon.tsx";
 import { Modal } from "./modal.tsx";
 

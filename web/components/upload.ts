@@ -2,7 +2,7 @@
 //
 // `fetch` reports no progress of a request, so this uses XMLHttpRequest.
 import type { UploadedFileDto } from "../../src/console/files-dto.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/console-words.ts";
 import { Fault, me } from "./api.ts";
 
 const faultOf = (status: number, text: string): Fault => {

@@ -1,7 +1,7 @@
 // Switch between a gallery and a list.
 import { LayoutGrid, List } from "lucide";
 import type { VNode } from "preact";
-import { words } from "../words/words.ts";
+import { words } from "../words/console-words.ts";
 import { Icon } from "./icon.tsx";
 
 export type ListView = "gallery" | "list";

@@ -11,7 +11,7 @@ import { Skeleton } from "../components/skeleton.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toast.tsx";
-import { words } from "../words/words.ts";
+import { words } from "../words/console-words.ts";
 
 /** A picture that needs no request. */
 const drawn = (colour: string): string =>

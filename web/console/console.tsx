@@ -7,8 +7,8 @@ import { Redirect, useLocation, useSearch } from "wouter-preact";
 import { errorText, learnMe, me } from "../components/api.ts";
 import { Frame, type NavigationEntry } from "../components/layout.tsx";
 import { usePalette } from "../components/use-palette.tsx";
+import { loadConsoleWords, words } from "../words/console-words.ts";
 import { loadWords } from "../words/language.ts";
-import { words } from "../words/words.ts";
 import { AccountScope } from "./account-scope.tsx";
 import { CreditsNotice } from "./credits/notices.tsx";
 import { Balance, OwnCredits, useOwnCredits } from "./credits/use-balance.tsx";
@@ -137,6 +137,6 @@ const Root = (): VNode => {
 
 // The code of the page is loaded beside the answer to who is signed in.
 void findPage([...OPEN_PAGES, ...PAGES], location.pathname)?.page.View.preload();
-await loadWords();
+await loadWords(loadConsoleWords);
 const place = document.getElementById("page");
 if (place) render(<Root />, place);

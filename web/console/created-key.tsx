@@ -5,7 +5,7 @@ import type { CreatedKeyDto, KeyView } from "../../src/console/keys-dto.ts";
 import { timeText } from "../components/format.ts";
 import { SecretDialog } from "../components/secret-dialog.tsx";
 import { useQuery } from "../components/use-query.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/console-words.ts";
 import { Copy } from "./generations/copy.tsx";
 import { commandOf } from "./key-command.ts";
 

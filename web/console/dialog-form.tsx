@@ -1,7 +1,7 @@
 // Form of a dialog: one submit button, and the error of the server above it.
 import type { ComponentChildren, VNode } from "preact";
 import { useState } from "preact/hooks";
-import { words } from "../words/words.ts";
+import { words } from "../words/console-words.ts";
 
 export const DialogForm = (of: {
   does: string;

@@ -6,7 +6,7 @@ import type { FirstSteps } from "../../src/console/credits-dto.ts";
 import { me } from "../components/api.ts";
 import { Icon } from "../components/icon.tsx";
 import { useQuery } from "../components/use-query.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/console-words.ts";
 
 type Step = { name: "generate" | "credits" | "key" | "colleague"; isDone: boolean; href: string };
 

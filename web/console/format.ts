@@ -1,6 +1,7 @@
 // Formats relative times and durations on the key, usage and generation pages.
 import { timeText } from "../components/format.ts";
-import { locale, words } from "../words/words.ts";
+import { words } from "../words/console-words.ts";
+import { locale } from "../words/words.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;

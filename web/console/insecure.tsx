@@ -3,7 +3,7 @@
 // It explains how to reach the same link securely.
 import type { VNode } from "preact";
 import { NEEDS_HTTPS } from "../../src/console/needs-https.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/console-words.ts";
 
 const STANDARD_PORT = "80";
 

@@ -5,7 +5,7 @@ import type { CreatedKeyDto, KeysPage, KeyView } from "../../src/console/keys-dt
 import { focusFault, LabelledField } from "../components/field.tsx";
 import { Modal } from "../components/modal.tsx";
 import { showToast } from "../components/toast.tsx";
-import { words } from "../words/words.ts";
+import { words } from "../words/console-words.ts";
 import { CreatedKeyDialog, type MadeKey } from "./created-key.tsx";
 import { DialogForm } from "./dialog-form.tsx";
 import { relativeTime } from "./format.ts";

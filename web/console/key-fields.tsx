@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { KeysPage } from "../../src/console/keys-dto.ts";
 import { KEY_WINDOWS } from "../../src/domain/types.ts";
 import { LabelledField } from "../components/field.tsx";
-import { words } from "../words/words.ts";
+import { words } from "../words/console-words.ts";
 import type { Expiry, FormFaults, KeyForm } from "./key-form.ts";
 
 type Parts = { form: KeyForm; set: (change: Partial<KeyForm>) => void; faults: FormFaults };

@@ -1,7 +1,7 @@
 // Converts the key form to a request; amounts are parsed as digits, not floats.
 import type { KeyRequest, KeyView } from "../../src/console/keys-dto.ts";
 import { KEY_WINDOWS, type KeyLimits, type KeyScope, type KeyWindow } from "../../src/domain/types.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/console-words.ts";
 
 export type Expiry = "never" | "30" | "90" | "365" | "date";
 export type KeyForm = {

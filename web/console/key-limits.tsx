@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import type { KeyView } from "../../src/console/keys-dto.ts";
 import { KEY_WINDOWS } from "../../src/domain/types.ts";
 import { timeText, usd } from "../components/format.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/console-words.ts";
 
 /** Fraction from which a bar is shown as a warning. */
 const NEARLY = 0.8;

@@ -9,7 +9,7 @@ import { Icon } from "../components/icon.tsx";
 import { Menu } from "../components/menu.tsx";
 import { lockUnless, ReadOnlyNote } from "../components/read-only.tsx";
 import { Skeleton } from "../components/skeleton.tsx";
-import { words } from "../words/words.ts";
+import { words } from "../words/console-words.ts";
 import { relativeTime } from "./format.ts";
 import { type KeyAction, KeyDialog, nameOf, type Send } from "./key-dialogs.tsx";
 import { KeyLimitBars } from "./key-limits.tsx";

@@ -23,7 +23,7 @@ import {
 import type { ComponentType } from "preact";
 import { call } from "../components/api.ts";
 import { type LazyPage, lazyPage } from "../components/lazy-page.tsx";
-import type { Words } from "../words/words.ts";
+import type { ConsoleWords } from "../words/en.ts";
 
 /** `params`: path parameters; `account`: the viewed account, if an operator views another one. */
 export type ViewProps = { params: Readonly<Record<string, string>>; account: string | null };
@@ -31,10 +31,10 @@ export type ViewProps = { params: Readonly<Record<string, string>>; account: str
 export type PageOf = {
   path: string;
   /** Key of the title. */
-  name: keyof Words["pages"];
+  name: keyof ConsoleWords["pages"];
   who: "user" | "member" | "viewer";
   /** Its entry in the navigation. */
-  place?: { group: keyof Words["groups"]; icon: IconNode };
+  place?: { group: keyof ConsoleWords["groups"]; icon: IconNode };
   /** The URL names the account as `account`. `accounts`: without it, users who have no account see all accounts. */
   shows?: "account" | "accounts";
   View: LazyPage<ViewProps>;

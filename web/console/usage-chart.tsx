@@ -1,7 +1,8 @@
 // Chart of usage: one bar for each day, stacked by group. The table below it has the same values.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { locale, words } from "../words/words.ts";
+import { words } from "../words/console-words.ts";
+import { locale } from "../words/words.ts";
 
 /** The values of a group, one for each day. `of` is empty for all other groups together. */
 export type Series = { of: string; name: string; values: readonly number[] };

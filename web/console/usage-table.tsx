@@ -4,7 +4,8 @@ import type { ComponentChildren, VNode } from "preact";
 import type { UsageLine, UsageSeriesDto } from "../../src/console/keys-dto.ts";
 import { dayText, usd } from "../components/format.ts";
 import { Icon } from "../components/icon.tsx";
-import { locale, words } from "../words/words.ts";
+import { words } from "../words/console-words.ts";
+import { locale } from "../words/words.ts";
 import { numberText } from "./credits/amounts.ts";
 import { waited } from "./format.ts";
 

@@ -10,7 +10,7 @@ import { usd } from "../components/format.ts";
 import { Icon } from "../components/icon.tsx";
 import { Skeleton } from "../components/skeleton.tsx";
 import { useQuery } from "../components/use-query.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/console-words.ts";
 import { numberText } from "./credits/amounts.ts";
 import { waited } from "./format.ts";
 import { type Series, UsageChart } from "./usage-chart.tsx";

@@ -6,7 +6,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Chart } from "../../actors/chart/chart.ts";
 import type { LevelLayout } from "../../actors/chart/level-layout.ts";
 import { childrenOf, isWithin, type Level } from "../../actors/chart/levels.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 import { number } from "./format.ts";
 import { boxIn } from "./level-drawing.tsx";
 

@@ -7,7 +7,7 @@ import type { Marks } from "../../actors/chart/drawing.ts";
 import { FONT_SIZE, fittingLayout, type LevelLayout } from "../../actors/chart/level-layout.ts";
 import { isShownIn, isWithin, type Level, levelOf, levelOfPath, type Passage } from "../../actors/chart/levels.ts";
 import { Icon } from "../components/icon.tsx";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 import { ChartCounts } from "./chart-counts.tsx";
 import { boxIn, LevelDrawing, lookOf, type Selection } from "./level-drawing.tsx";
 import { panBy, scrollIntoView } from "./pan-zoom.ts";

@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { shortTimeText } from "../components/format.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 
 /** Creates a token; returns it with its expiry. @throws with a sentence that explains the reason. */
 export type RequestToken = () => Promise<{ token: string; expiresAtMs: number }>;

@@ -4,7 +4,7 @@
 import { Pause, Play } from "lucide";
 import type { ComponentChildren, VNode } from "preact";
 import { Icon } from "../components/icon.tsx";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 
 /** `shut`: the service admits the page, but the connection fails nevertheless. */
 export type Trouble = "lost" | "signedOut" | "notAllowed" | "switchedOff" | "full" | "unreachable" | "shut";

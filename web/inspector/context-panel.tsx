@@ -1,7 +1,7 @@
 // Context of the selected actor, as far as it may be shown.
 import type { VNode } from "preact";
 import type { ChosenActor } from "../../src/inspector/dto.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 import { Scrolling } from "./scrolling.tsx";
 
 export const LiveMemory = ({ chosen, prompts }: { chosen: ChosenActor | null; prompts: boolean }): VNode => {

@@ -4,7 +4,7 @@ import { type AttemptCost, type CostBreakdown, costBreakdownOf } from "../../act
 import type { ReplayStep } from "../../actors/replay/replay.ts";
 import type { GenerationHistoryDto } from "../../src/inspector/generation-history-dto.ts";
 import { usd } from "../components/format.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 import { elapsed } from "./format.ts";
 
 const Verdict = ({ costs, quotedCredits }: { costs: CostBreakdown; quotedCredits: number }): VNode => {

@@ -1,6 +1,6 @@
 // An effect of a statechart in words.
 import type { Effect } from "../../actors/generation/types.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 import { effectName } from "./format.ts";
 
 /** `poll (attempt 2)` */

@@ -1,7 +1,7 @@
 // Buttons that save the view as SVG, Mermaid or JSON, created in the page.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 
 /** Loads the code of the file formats of a chart. */
 export const chartFiles = () => import("./chart-files.ts");

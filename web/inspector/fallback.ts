@@ -1,7 +1,7 @@
 // Reads from the events of a generation why its last attempt was given up, and from its context which route is next.
 import type { Json, JsonObject } from "../../src/domain/types.ts";
 import type { ChosenActor, SeenEvent } from "../../src/inspector/dto.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -8,8 +8,8 @@ import { call, learnMe, me } from "../components/api.ts";
 import { Icon } from "../components/icon.tsx";
 import { Frame, type NavigationEntry } from "../components/layout.tsx";
 import { lazyPage } from "../components/lazy-page.tsx";
+import { loadInspectorWords, words } from "../words/inspector-words.ts";
 import { loadWords } from "../words/language.ts";
-import { words } from "../words/words.ts";
 
 const placesOf = (replay?: string): NavigationEntry[] => {
   const group = words.frame.inspector;
@@ -77,6 +77,6 @@ const Inspector = (): VNode => {
   );
 };
 
-await loadWords();
+await loadWords(loadInspectorWords);
 const place = document.getElementById("page");
 if (place) render(<Inspector />, place);

@@ -6,7 +6,7 @@ import type { Box } from "../../actors/chart/layout.ts";
 import { chipsOf, LABEL_HEIGHT, type LevelLayout, labelOf, labelWidth, type Point } from "../../actors/chart/level-layout.ts";
 import { type Bundle, childrenOf, isWithin, type Level } from "../../actors/chart/levels.ts";
 import { routeStateName } from "../components/route-state.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 
 /** What the reader selected: a state, a line, or the way from or to a state outside of the level. */
 export type Selection = { kind: "state" | "bundle" | "entry" | "exit"; id: string };

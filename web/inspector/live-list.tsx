@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { ActorRow } from "../../src/inspector/dto.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 import { number } from "./format.ts";
 import { stateName } from "./state-name.ts";
 

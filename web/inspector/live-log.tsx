@@ -7,7 +7,7 @@ import { useRef, useState } from "preact/hooks";
 import type { ActorKind, ChosenActor, SeenEvent } from "../../src/inspector/dto.ts";
 import { Icon } from "../components/icon.tsx";
 import { Tabs } from "../components/tabs.tsx";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 import { LiveMemory } from "./context-panel.tsx";
 import { clockText } from "./format.ts";
 import { Scrolling } from "./scrolling.tsx";

@@ -4,7 +4,7 @@ import type { VNode } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { ActorKind } from "../../src/inspector/dto.ts";
 import { me } from "../components/api.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 import { Connect, type RequestToken } from "./connect.tsx";
 import { ConnectionBar } from "./connection-status.tsx";
 import { number } from "./format.ts";

@@ -17,7 +17,7 @@ import {
   wait,
 } from "../../actors/replay/playground.ts";
 import { usd } from "../components/format.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 import { Chart } from "./chart.tsx";
 import { effectText } from "./effect-text.ts";
 import { chartFiles, Exports } from "./exports.tsx";

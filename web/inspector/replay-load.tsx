@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
 import type { GenerationHistoryDto } from "../../src/inspector/generation-history-dto.ts";
 import { errorText, Fault } from "../components/api.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 import { ReplayView } from "./replay-page.tsx";
 
 type Loaded = { reported: GenerationHistoryDto } | { fault: string; isSignedOut: boolean } | null;

@@ -8,7 +8,7 @@ import { chartOf } from "../../actors/chart/chart.ts";
 import { generationMachine } from "../../actors/generation/machine.ts";
 import { marksAt, type Replay, type ReplayStep, replay, wayOf } from "../../actors/replay/replay.ts";
 import type { GenerationHistoryDto } from "../../src/inspector/generation-history-dto.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 import { Chart } from "./chart.tsx";
 import { CostSummary } from "./cost-summary.tsx";
 import { chartFiles, Exports } from "./exports.tsx";

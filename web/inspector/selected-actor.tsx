@@ -7,7 +7,7 @@ import { isWithin } from "../../actors/chart/levels.ts";
 import { MACHINES, type MachineName } from "../../actors/chart/machines.ts";
 import type { ActorKind, ActorRow, ChosenActor, SeenEvent, StateCounts } from "../../src/inspector/dto.ts";
 import { Icon } from "../components/icon.tsx";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 import { Chart } from "./chart.tsx";
 import { lastFallbackOf, nextRouteOf } from "./fallback.ts";
 import { age } from "./live-list.tsx";

@@ -5,7 +5,7 @@ import type { Chart, ChartTransition } from "../../actors/chart/chart.ts";
 import type { Marks } from "../../actors/chart/drawing.ts";
 import type { Level } from "../../actors/chart/levels.ts";
 import { Icon } from "../components/icon.tsx";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 import { lookOf, type Selection } from "./level-drawing.tsx";
 
 type Group = { title: string; transitions: readonly ChartTransition[] };

@@ -1,7 +1,7 @@
 // A bar between two panes that a pointer or the arrow keys move; the place is stored in this browser.
 import type { RefObject, VNode } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 
 const STORED = "genrouter.inspector.split";
 const [LEAST, MOST, FIRST, STEP] = [20, 80, 62, 4];

@@ -1,6 +1,6 @@
 // A statechart as a list of states with description, count and transitions.
 import type { VNode } from "preact";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 import type { ChartProps } from "./chart.tsx";
 import { TransitionMarks } from "./selection-panel.tsx";
 

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import type { Considered } from "../../actors/replay/dry-run.ts";
 import type { ReplayStep, StateChange } from "../../actors/replay/replay.ts";
 import { usd } from "../components/format.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 import { differences } from "./context-diff.ts";
 import { effectText } from "./effect-text.ts";
 import { Scrolling } from "./scrolling.tsx";

@@ -3,7 +3,7 @@
 import type { VNode } from "preact";
 import type { ReplayStep } from "../../actors/replay/replay.ts";
 import { usd } from "../components/format.ts";
-import { words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
 import { elapsed } from "./format.ts";
 
 type Props = { steps: readonly ReplayStep[]; at: number; go: (at: number) => void };

@@ -6,7 +6,8 @@ import type { VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ReplayStep } from "../../actors/replay/replay.ts";
 import { Icon } from "../components/icon.tsx";
-import { locale, words } from "../words/words.ts";
+import { words } from "../words/inspector-words.ts";
+import { locale } from "../words/words.ts";
 import { elapsed } from "./format.ts";
 import { type Playback, SPEEDS } from "./playback.ts";
 

@@ -141,6 +141,7 @@ export const audit: typeof english = {
   looks: {
     generations: "die Liste der Generierungen mit Prompts",
     generation: "die Generierung mit Prompt",
+    ledger: "das Guthabenbuch mit Anfängen von Prompts",
     files: "Ergebnisdateien",
     uploads: "hochgeladene Dateien",
     replay: "das Replay",

@@ -1,85 +1,15 @@
-// German: every string of the console and the inspector, grouped by page.
+// German: every string of the console but those of the operator pages, grouped by page.
+
 import { access } from "./de-access.ts";
 import { deMoney } from "./de-money.ts";
-import { inspector } from "./inspector-de.ts";
-import type { Words } from "./words.ts";
+import { shared } from "./de-shared.ts";
+import type { ConsoleWords } from "./en.ts";
 
 const count = (n: number, one: string, more: string): string => `${n.toLocaleString("de-DE")} ${n === 1 ? one : more}`;
 
-export const de: Words = {
-  frame: {
-    skip: "Zum Inhalt springen",
-    menu: "Menü",
-    pages: "Seiten",
-    titleOf: (page) => `${page} · genrouter`,
-    simulator: "Simulator",
-    simulatorAbout: "Kein Anbieter wird aufgerufen und nichts wird berechnet.",
-    balance: "Guthaben",
-    held: (amount) => `${amount} reserviert`,
-    search: "Suchen",
-    documentation: "Dokumentation",
-    inspector: "Inspector",
-    console: "Konsole",
-    unavailable: "Die Konsole ist nicht verfügbar",
-    notFound: "Seite nicht gefunden",
-    notFoundAbout: "Wählen Sie eine Seite aus dem Menü.",
-    loading: "Wird geladen …",
-  },
-  userMenu: {
-    label: "Ihr Konto",
-    theme: "Darstellung",
-    auto: "System",
-    light: "Hell",
-    dark: "Dunkel",
-    language: "Sprache",
-    profile: "Profil und Sitzungen",
-    signOut: "Abmelden",
-  },
-  connection: {
-    lost: "Der Dienst ist nicht erreichbar. Neuer Versuch alle paar Sekunden.",
-    retry: "Jetzt versuchen",
-    back: "Wieder verbunden.",
-    pageLost: "Diese Seite konnte nicht geladen werden.",
-    reload: "Neu laden",
-  },
+export const de: ConsoleWords = {
+  ...shared,
   groups: { create: "", develop: "Entwickeln", money: "Guthaben", operator: "Betrieb" },
-  pages: {
-    playground: "Playground",
-    models: "Modelle",
-    model: "Modell",
-    generations: "Generierungen",
-    generation: "Generierung",
-    files: "Dateien",
-    keys: "API-Schlüssel",
-    webhooks: "Webhooks",
-    credits: "Guthaben",
-    ledger: "Buchungen",
-    usage: "Nutzung",
-    receipt: "Beleg",
-    checkout: "Testzahlung",
-    overview: "Übersicht",
-    accounts: "Konten",
-    account: "Konto",
-    routes: "Routen",
-    providers: "Anbieter",
-    orphans: "Verwaiste Versuche",
-    verification: "Prüfung der Buchungen",
-    service: "Dienst",
-    profile: "Profil und Sitzungen",
-    team: "Team",
-    users: "Benutzer",
-    audit: "Protokoll",
-    components: "Bausteine",
-    signIn: "Anmelden",
-    signUp: "Registrieren",
-    forgotten: "Passwort vergessen",
-    setup: "Diesen Dienst einrichten",
-    join: "Beitreten",
-    reset: "Neues Passwort setzen",
-    live: "Live",
-    play: "Play",
-    replay: "Replay",
-  },
   palette: {
     label: "Seiten, Modelle und Kennungen suchen",
     placeholder: "Seite, Modell oder Kennung",
@@ -89,19 +19,6 @@ export const de: Words = {
     open: "Öffnen",
     keys: "Pfeiltasten wählen, Eingabe öffnet, Esc schließt",
     results: (n) => count(n, "Treffer", "Treffer"),
-  },
-  api: {
-    unreachable: "Der Dienst ist nicht erreichbar. Versuchen Sie es gleich noch einmal.",
-    status: (status) => `Der Dienst antwortete mit Status ${status}. Versuchen Sie es gleich noch einmal.`,
-  },
-  actions: {
-    close: "Schließen",
-    cancel: "Abbrechen",
-    tryAgain: "Erneut versuchen",
-    copy: "Kopieren",
-    download: "Herunterladen",
-    more: "Weitere Aktionen",
-    delete: "Löschen",
   },
   lightbox: {
     label: "Ergebnis in voller Größe",
@@ -176,8 +93,7 @@ export const de: Words = {
     input: "Eingabe",
     field: "Feld",
     accepts: "Erlaubt",
-    default: "Standard",
-    notes: "Hinweise",
+    standard: (value: string) => `Standard ${value}`,
     text: (most: number) => `Text mit höchstens ${most.toLocaleString("de-DE")} Zeichen`,
     recent: "Deine letzten Generierungen",
     allRecent: "Alle anzeigen",
@@ -418,14 +334,4 @@ export const de: Words = {
     toast: "Gespeichert.",
     dialogText: "Der Fokus bleibt im Dialog, bis er geschlossen wird.",
   },
-  routeStates: {
-    up: "verfügbar",
-    probing: "in Probe",
-    down: "gestört",
-    off: "abgeschaltet",
-    ended: "beendet",
-    "no key": "ohne Schlüssel",
-  },
-  inspector,
-  times: { justNow: "gerade eben" },
 };

@@ -145,6 +145,7 @@ export const audit = {
   looks: {
     generations: "the list of generations, with prompts,",
     generation: "the generation, with its prompt,",
+    ledger: "the ledger, with beginnings of prompts,",
     files: "result files",
     uploads: "uploaded files",
     replay: "the replay",

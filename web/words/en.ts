@@ -1,85 +1,15 @@
-// English: every string of the console and the inspector, grouped by page.
+// English: every string of the console but those of the operator pages, grouped by page.
+
 import { access } from "./en-access.ts";
 import { enMoney } from "./en-money.ts";
-import { inspector } from "./inspector-en.ts";
+import { shared } from "./en-shared.ts";
 
 /** `1 file`, `3 files` */
 const count = (n: number, one: string, more: string): string => `${n.toLocaleString("en-US")} ${n === 1 ? one : more}`;
 
 export const en = {
-  frame: {
-    skip: "Skip to content",
-    menu: "Menu",
-    pages: "Pages",
-    titleOf: (page: string) => `${page} · genrouter`,
-    simulator: "Simulator",
-    simulatorAbout: "No provider is called and nothing is billed.",
-    balance: "Balance",
-    held: (amount: string) => `${amount} held`,
-    search: "Search",
-    documentation: "Documentation",
-    inspector: "Inspector",
-    console: "Console",
-    unavailable: "The console is unavailable",
-    notFound: "Page not found",
-    notFoundAbout: "Choose a page from the menu.",
-    loading: "Loading…",
-  },
-  userMenu: {
-    label: "Your account",
-    theme: "Theme",
-    auto: "System",
-    light: "Light",
-    dark: "Dark",
-    language: "Language",
-    profile: "Profile and sessions",
-    signOut: "Sign out",
-  },
-  connection: {
-    lost: "The service is unreachable. Trying again every few seconds.",
-    retry: "Try now",
-    back: "Connected again.",
-    pageLost: "This page could not be loaded.",
-    reload: "Reload",
-  },
+  ...shared,
   groups: { create: "", develop: "Develop", money: "Money", operator: "Operator" },
-  pages: {
-    playground: "Playground",
-    models: "Models",
-    model: "Model",
-    generations: "Generations",
-    generation: "Generation",
-    files: "Files",
-    keys: "API keys",
-    webhooks: "Webhooks",
-    credits: "Credits",
-    ledger: "Ledger",
-    usage: "Usage",
-    receipt: "Receipt",
-    checkout: "Test checkout",
-    overview: "Overview",
-    accounts: "Accounts",
-    account: "Account",
-    routes: "Routes",
-    providers: "Providers",
-    orphans: "Orphans",
-    verification: "Ledger verification",
-    service: "Service",
-    profile: "Profile and sessions",
-    team: "Team",
-    users: "Users",
-    audit: "Audit log",
-    components: "Components",
-    signIn: "Sign in",
-    signUp: "Sign up",
-    forgotten: "Forgotten password",
-    setup: "Set up this service",
-    join: "Join",
-    reset: "Set a new password",
-    live: "Live",
-    play: "Play",
-    replay: "Replay",
-  },
   palette: {
     label: "Search pages, models and ids",
     placeholder: "Go to a page, a model, or paste an id",
@@ -89,19 +19,6 @@ export const en = {
     open: "Open",
     keys: "Arrow keys to choose, Enter to open, Esc to close",
     results: (n: number) => count(n, "result", "results"),
-  },
-  api: {
-    unreachable: "The service is unreachable. Try again in a moment.",
-    status: (status: number) => `The service returned status ${status}. Try again in a moment.`,
-  },
-  actions: {
-    close: "Close",
-    cancel: "Cancel",
-    tryAgain: "Try again",
-    copy: "Copy",
-    download: "Download",
-    more: "More actions",
-    delete: "Delete",
   },
   lightbox: {
     label: "Result, full size",
@@ -176,8 +93,7 @@ export const en = {
     input: "Input",
     field: "Field",
     accepts: "Accepts",
-    default: "Default",
-    notes: "Notes",
+    standard: (value: string) => `default ${value}`,
     text: (most: number) => `text of up to ${most.toLocaleString("en-US")} characters`,
     recent: "Your recent generations",
     allRecent: "Show all of them",
@@ -417,16 +333,6 @@ export const en = {
     toast: "Saved.",
     dialogText: "The focus stays inside until the dialog is closed.",
   },
-  routeStates: {
-    up: "up",
-    probing: "probing",
-    down: "down",
-    off: "switched off",
-    ended: "ended",
-    "no key": "no key",
-  },
-  inspector,
-  times: { justNow: "just now" },
 };
 
-export type English = typeof en;
+export type ConsoleWords = typeof en;

@@ -14,9 +14,14 @@ const chosen = (): Language => {
   return navigator.languages.map((tag) => tag.split("-")[0] ?? "").find(isLanguage) ?? "en";
 };
 
-/** Loads the words before the first page is shown. A language that cannot be loaded leaves the pages in English. */
-export const loadWords = async (): Promise<void> => {
-  await setLanguage(chosen()).catch(() => undefined);
+/**
+ * Loads the words before the first page is shown. A language that cannot be loaded leaves the pages in English.
+ * @param loadOwn loads the words of the application
+ */
+export const loadWords = async (loadOwn: () => Promise<void>): Promise<void> => {
+  await setLanguage(chosen())
+    .then(loadOwn)
+    .catch(() => undefined);
   document.documentElement.lang = language;
 };
 

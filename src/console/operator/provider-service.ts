@@ -16,7 +16,12 @@ const checkKeys = async ({ admin }: Pick<OperatorDeps, "admin">, account: string
   const checked = interfaces.map(async ({ id, name }): Promise<KeyChecked[]> => {
     const route = routes.find(({ provider, state }) => provider === id && state !== "no key");
     if (!route) return [];
-    const { check } = await admin.checkRoute({ id: route.id });
+    // The key is stored already, so a check that cannot run is reported as its result.
+    const { check } = await admin
+      .checkRoute({ id: route.id })
+      .catch((fault: unknown) => ({
+        check: { kind: "unclear", detail: fault instanceof Error ? fault.message : String(fault) } as const,
+      }));
     if (check.kind !== "refused")
       return [{ provider: id, name, kind: check.kind, detail: "detail" in check ? check.detail : null }];
     return [{ provider: id, name, kind: check.kind, detail: `${check.failure.class}: ${check.failure.detail}` }];

@@ -17,8 +17,8 @@ import resumableUploads from "./schema/0007.sql" with { type: "text" };
 import endUsers from "./schema/0008.sql" with { type: "text" };
 import recoveries from "./schema/0009.sql" with { type: "text" };
 import forgottenFiles from "./schema/0010.sql" with { type: "text" };
-import spendAlerts from "./schema/0011.sql" with { type: "text" };
-import hourlyOutcomes from "./schema/0012.sql" with { type: "text" };
+import hourlyOutcomes from "./schema/0011.sql" with { type: "text" };
+import spendAlerts from "./schema/0012.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
 /**
@@ -39,8 +39,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 17, sql: endUsers, needs: 17 },
   { version: 18, sql: recoveries, needs: 17 },
   { version: 19, sql: forgottenFiles, needs: 17 },
-  { version: 20, sql: spendAlerts, needs: 17 },
-  { version: 21, sql: hourlyOutcomes, needs: 17 },
+  { version: 20, sql: hourlyOutcomes, needs: 17 },
+  { version: 21, sql: spendAlerts, needs: 17 },
 ];
 
 const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0;
@@ -116,6 +116,8 @@ export const migrate = async (
   const missing = migrations.filter((one) => one.version > version);
   const [first] = missing;
   if (!first) return undefined;
+  // A step reads whole tables, which can take longer than the limits that the server has for ordinary statements.
+  await line.script("SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0");
   if (isPreRelease) await convert(line, version, first, nowMs);
   for (const step of isPreRelease ? missing.slice(1) : missing) {
     await line.script(step.sql);

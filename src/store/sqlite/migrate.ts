@@ -20,8 +20,8 @@ import resumableUploads from "./schema/0007.sql" with { type: "text" };
 import endUsers from "./schema/0008.sql" with { type: "text" };
 import recoveries from "./schema/0009.sql" with { type: "text" };
 import forgottenFiles from "./schema/0010.sql" with { type: "text" };
-import spendAlerts from "./schema/0011.sql" with { type: "text" };
-import hourlyOutcomes from "./schema/0012.sql" with { type: "text" };
+import hourlyOutcomes from "./schema/0011.sql" with { type: "text" };
+import spendAlerts from "./schema/0012.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
 /** `version`: the version of the file after the step. `convert` runs behind the statements, in the same transaction. */
@@ -50,8 +50,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 17, sql: endUsers },
   { version: 18, sql: recoveries },
   { version: 19, sql: forgottenFiles },
-  { version: 20, sql: spendAlerts },
-  { version: 21, sql: hourlyOutcomes },
+  { version: 20, sql: hourlyOutcomes },
+  { version: 21, sql: spendAlerts },
 ];
 
 const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0;

@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useId, useState } from "preact/hooks";
 import type { CreditsView } from "../../../src/console/credits-dto.ts";
 import { call, errorText } from "../../components/api.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { queryOf } from "./amounts.ts";
 
 type Props = { credits: CreditsView; account: string | null; put: (credits: CreditsView) => void };

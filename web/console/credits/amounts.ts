@@ -1,6 +1,7 @@
 // Formats amounts and states on the credit pages, in the language of the page.
 import type { PurchaseView } from "../../../src/console/credits-dto.ts";
-import { locale, words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
+import { locale } from "../../words/words.ts";
 
 /** `$1,234.50` in the language of the page; without cents if `digits` is 0. */
 export const usdText = (credits: number, digits: 0 | 2 = 2): string =>

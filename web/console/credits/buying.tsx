@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Bought, CreditsView } from "../../../src/console/credits-dto.ts";
 import { call, errorText } from "../../components/api.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { numberText, usdText } from "./amounts.ts";
 
 const OTHER = "other";

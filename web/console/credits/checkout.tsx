@@ -4,7 +4,7 @@ import type { PurchaseView } from "../../../src/console/credits-dto.ts";
 import { call, errorText } from "../../components/api.ts";
 import { Skeleton } from "../../components/skeleton.tsx";
 import { useQuery } from "../../components/use-query.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { usdText } from "./amounts.ts";
 
 export const CheckoutPage = ({ id }: { id: string }) => {

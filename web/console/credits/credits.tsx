@@ -6,7 +6,7 @@ import { useSearch } from "wouter-preact";
 import type { CreditsView } from "../../../src/console/credits-dto.ts";
 import { Icon } from "../../components/icon.tsx";
 import { Skeleton } from "../../components/skeleton.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { useEvents } from "../generations/event-stream.ts";
 import { Alerts } from "./alerts.tsx";
 import { queryOf, usdText } from "./amounts.ts";

@@ -5,7 +5,7 @@ import { useId, useState } from "preact/hooks";
 import type { LedgerLine, LedgerRow } from "../../../src/console/credits-dto.ts";
 import { Icon } from "../../components/icon.tsx";
 import { Time } from "../../components/time.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { changeText, usdText } from "./amounts.ts";
 
 const COLUMNS = 6;

@@ -10,7 +10,7 @@ import { EmptyState } from "../../components/empty-state.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { Skeleton } from "../../components/skeleton.tsx";
 import { useQuery } from "../../components/use-query.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { dayStartMs, queryOf } from "./amounts.ts";
 import { LedgerTable } from "./ledger-table.tsx";
 

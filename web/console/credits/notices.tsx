@@ -4,7 +4,7 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { CreditsView } from "../../../src/console/credits-dto.ts";
 import { Icon } from "../../components/icon.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { usdText } from "./amounts.ts";
 
 /** The month of a dismissed alert, in UTC, with its amount: another amount or month is shown again. */

@@ -10,7 +10,7 @@ import { Skeleton } from "../../components/skeleton.tsx";
 import { Time } from "../../components/time.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { useQuery } from "../../components/use-query.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { queryOf, statusOfPurchase, usdText } from "./amounts.ts";
 
 const isWaiting = (purchase: PurchaseView): boolean => purchase.state === "open" && Date.now() < purchase.expiresAtMs;

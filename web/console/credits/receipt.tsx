@@ -7,7 +7,7 @@ import { timeText } from "../../components/format.ts";
 import { Icon } from "../../components/icon.tsx";
 import { Skeleton } from "../../components/skeleton.tsx";
 import { useQuery } from "../../components/use-query.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { AccountScope } from "../account-scope.tsx";
 import { numberText, statusOfPurchase, usdText } from "./amounts.ts";
 

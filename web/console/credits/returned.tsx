@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { PurchaseView } from "../../../src/console/credits-dto.ts";
 import { call, errorText } from "../../components/api.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { usdText } from "./amounts.ts";
 
 const POLL_MS = 2_500;

@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { CreditsView } from "../../../src/console/credits-dto.ts";
 import type { BalanceUpdate } from "../../../src/console/generations-dto.ts";
 import { type Query, useQuery } from "../../components/use-query.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { isListening, useEvents } from "../generations/event-stream.ts";
 import { queryOf, usdText } from "./amounts.ts";
 

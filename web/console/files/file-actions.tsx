@@ -6,7 +6,7 @@ import { Icon } from "../../components/icon.tsx";
 import { Menu } from "../../components/menu.tsx";
 import { lockUnless, READ_ONLY } from "../../components/read-only.tsx";
 import { showToast } from "../../components/toast.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { useAsInputPath } from "./stored-media.tsx";
 
 type Props = { of: UploadedFileDto; mayUse: boolean; mayDelete: boolean; remove: (file: UploadedFileDto) => void };

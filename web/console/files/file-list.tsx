@@ -8,7 +8,7 @@ import { Icon } from "../../components/icon.tsx";
 import { Lightbox } from "../../components/lightbox.tsx";
 import { Time } from "../../components/time.tsx";
 import type { ListView } from "../../components/view-switch.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { relativeTime } from "../format.ts";
 import { bytesText } from "../generations/files.tsx";
 import { FileMenu, UseAsInput } from "./file-actions.tsx";

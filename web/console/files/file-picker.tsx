@@ -5,7 +5,7 @@ import type { MediaKind } from "../../../src/domain/types.ts";
 import { Modal } from "../../components/modal.tsx";
 import { Skeleton } from "../../components/skeleton.tsx";
 import { Time } from "../../components/time.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { factsOf } from "./file-facts.ts";
 import { StoredMedia } from "./stored-media.tsx";
 import { useFiles } from "./use-files.ts";

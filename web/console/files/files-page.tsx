@@ -10,7 +10,7 @@ import { READ_ONLY, ReadOnlyNote } from "../../components/read-only.tsx";
 import { Skeleton } from "../../components/skeleton.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { type ListView, ViewSwitch } from "../../components/view-switch.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { queryOf } from "../credits/amounts.ts";
 import { bytesText } from "../generations/files.tsx";
 import type { ViewProps } from "../pages.tsx";

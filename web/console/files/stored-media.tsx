@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { MediaKind } from "../../../src/domain/types.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 
 /** `thumbUrl`: null for a picture without thumbnail. */
 export type Media = { kind: MediaKind; contentUrl: string; thumbUrl: string | null };

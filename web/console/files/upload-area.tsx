@@ -3,7 +3,7 @@ import { Upload } from "lucide";
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../../components/icon.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { bytesText } from "../generations/files.tsx";
 import type { Sending, Uploads } from "./use-uploads.ts";
 

@@ -7,7 +7,7 @@ import { call, errorText, me } from "../../components/api.ts";
 import { Icon } from "../../components/icon.tsx";
 import { Modal } from "../../components/modal.tsx";
 import { showToast } from "../../components/toast.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { DialogForm } from "../dialog-form.tsx";
 
 /** A browser starts only some downloads at once. */

@@ -1,7 +1,7 @@
 // Button that copies a text and confirms it.
 import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 
 const SAID_MS = 2000;
 

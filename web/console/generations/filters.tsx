@@ -9,7 +9,7 @@ import { me } from "../../components/api.ts";
 import { Menu } from "../../components/menu.tsx";
 import { useQuery } from "../../components/use-query.ts";
 import { ViewSwitch } from "../../components/view-switch.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { dayStartMs } from "../credits/amounts.ts";
 
 export const FILTERS = ["q", "status", "kind", "model", "from", "to", "key", "end_user", "account", "view"] as const;

@@ -11,7 +11,7 @@ import { Time } from "../../components/time.tsx";
 import { useTitle } from "../../components/title.ts";
 import { useNow } from "../../components/use-now.ts";
 import { useQuery } from "../../components/use-query.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { AccountScope } from "../account-scope.tsx";
 import { queryOf, usdText } from "../credits/amounts.ts";
 import { mediaOf, StoredMedia } from "../files/stored-media.tsx";

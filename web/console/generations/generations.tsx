@@ -8,7 +8,7 @@ import { Icon } from "../../components/icon.tsx";
 import { Skeleton } from "../../components/skeleton.tsx";
 import { Time } from "../../components/time.tsx";
 import { useQuery } from "../../components/use-query.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { usdText } from "../credits/amounts.ts";
 import { FirstStepsCard } from "../first-steps.tsx";
 import { BulkActions } from "./bulk-actions.tsx";

@@ -6,7 +6,7 @@ import type { FileDto, GenerationDetail, GenerationDto } from "../../../src/cons
 import { me } from "../../components/api.ts";
 import { Icon } from "../../components/icon.tsx";
 import { Lightbox, type Shown } from "../../components/lightbox.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { kindOfMime, mediaOf, useAsInputPath } from "../files/stored-media.tsx";
 import { FilePreview } from "./files.tsx";
 

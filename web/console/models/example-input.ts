@@ -1,7 +1,7 @@
 // An example input of a model, as the page of the model shows it.
 import type { ModelEntry } from "../../../catalogue/public-model.ts";
 import type { JsonObject, MediaKind } from "../../../src/domain/types.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { type FormField, fieldsOf } from "../playground/form.ts";
 
 const ENDINGS: Readonly<Record<MediaKind, string>> = { image: "jpg", video: "mp4", audio: "mp3" };

@@ -1,7 +1,7 @@
 // The input fields of a model: accepted values, default, and what they can be combined with.
 import type { VNode } from "preact";
 import type { ModelEntry } from "../../../catalogue/public-model.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { hintOf, valueText } from "../playground/fields.tsx";
 import { type FormField, fieldsOf, titleOf } from "../playground/form.ts";
 
@@ -18,35 +18,34 @@ const notesOf = (field: FormField): string => {
   return (field.kind === "range" ? hints.slice(1) : hints).join("; ");
 };
 
-export const ModelInput = ({ of }: { of: ModelEntry }): VNode => {
-  const fields = fieldsOf(of);
-  const hasNotes = fields.some((field) => notesOf(field) !== "");
-  const { field: name, accepts, default: standard, notes } = words.modelPage;
-  return (
-    <table class="model-table">
-      <caption class="unseen">{words.modelPage.input}</caption>
-      <thead>
-        <tr>
-          {[name, accepts, standard, ...(hasNotes ? [notes] : [])].map((says) => (
-            <th key={says} scope="col">
-              {says}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {fields.map((field) => (
-          <tr key={field.name}>
-            <th scope="row">
-              {titleOf(field.name)} {field.option.required && <span class="muted">{words.field.required}</span>}
-              <code>{field.name}</code>
-            </th>
-            <td>{acceptedBy(field)}</td>
-            <td>{field.option.default === undefined ? "" : valueText(field.option.default)}</td>
-            {hasNotes && <td>{notesOf(field)}</td>}
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
+const More = ({ of }: { of: FormField }): VNode | null => {
+  const standard = of.option.default === undefined ? "" : words.modelPage.standard(valueText(of.option.default));
+  const more = [standard, notesOf(of)].filter(Boolean).join("; ");
+  return more === "" ? null : <span class="model-more">{more}</span>;
 };
+
+export const ModelInput = ({ of }: { of: ModelEntry }): VNode => (
+  <table class="model-table">
+    <caption class="unseen">{words.modelPage.input}</caption>
+    <thead>
+      <tr>
+        <th scope="col">{words.modelPage.field}</th>
+        <th scope="col">{words.modelPage.accepts}</th>
+      </tr>
+    </thead>
+    <tbody>
+      {fieldsOf(of).map((field) => (
+        <tr key={field.name}>
+          <th scope="row">
+            {titleOf(field.name)} {field.option.required && <span class="muted">{words.field.required}</span>}{" "}
+            <code>{field.name}</code>
+          </th>
+          <td>
+            {acceptedBy(field)}
+            <More of={field} />
+          </td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+);

@@ -7,7 +7,7 @@ import { Icon } from "../../components/icon.tsx";
 import { Skeleton } from "../../components/skeleton.tsx";
 import { useTitle } from "../../components/title.ts";
 import { useQuery } from "../../components/use-query.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { usdText } from "../credits/amounts.ts";
 import { Copy } from "../generations/copy.tsx";
 import { readRemembered, withFavourite } from "../playground/draft.ts";

@@ -1,7 +1,7 @@
 // The prices of a model: one row for each combination of the fields that set the price.
 import type { VNode } from "preact";
 import type { EntryRate, ModelEntry } from "../../../catalogue/public-model.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { valueText } from "../playground/fields.tsx";
 import { titleOf } from "../playground/form.ts";
 import { usdRate } from "../playground/model-facts.ts";

@@ -6,7 +6,7 @@ import { navigate } from "wouter-preact/use-browser-location";
 import type { ModelDto, ModelsDto } from "../../../src/console/generations-dto.ts";
 import { Skeleton } from "../../components/skeleton.tsx";
 import { useQuery } from "../../components/use-query.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { readRemembered, withFavourite } from "../playground/draft.ts";
 import { FavouriteButton, groupsOf, KIND_CHOICES, type KindChoice, KindTile, ModelText } from "../playground/model-chooser.tsx";
 import { inOrder, matchModels } from "../playground/model-facts.ts";

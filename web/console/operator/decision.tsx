@@ -4,8 +4,8 @@ import { useState } from "preact/hooks";
 import type { DecidedView, GenerationDecisionRequest, ServiceView } from "../../../src/console/operator-dto.ts";
 import { call } from "../../components/api.ts";
 import { usd } from "../../components/format.ts";
+import { words } from "../../words/console-words.ts";
 import { operatorWords } from "../../words/operator-words.ts";
-import { words } from "../../words/words.ts";
 import { DialogState, TextField } from "./dialog.tsx";
 import { API } from "./page.tsx";
 

@@ -3,7 +3,7 @@ import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { errorText } from "../../components/api.ts";
 import { Modal } from "../../components/modal.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 
 type Props = {
   title: string;

@@ -62,13 +62,13 @@ const figuresOf = ({ current, previous, steps }: OverviewView): Figure[] => {
     {
       ...{
         name: overview.generations,
-        href: "/console/usage",
+        href: "/console/usage?account=*",
         value: number(endedIn(current)),
         before: number(endedIn(previous)),
       },
       ...{ change: changeText(endedIn(current), endedIn(previous)), steps: steps.map(endedIn), text: (n) => number(n) },
     },
-    money(overview.revenue, "/console/usage", ({ chargedCredits }) => chargedCredits),
+    money(overview.revenue, "/console/usage?account=*", ({ chargedCredits }) => chargedCredits),
     money(overview.cost, "/console/operator/routes", costCredits),
     {
       ...{ name: overview.margin, href: "/console/operator/routes?show=losing" },

@@ -3,7 +3,7 @@ import type { ComponentChildren, VNode } from "preact";
 import { me } from "../../components/api.ts";
 import { Skeleton } from "../../components/skeleton.tsx";
 import type { Query } from "../../components/use-query.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 
 export const API = "/console/api/operator";
 

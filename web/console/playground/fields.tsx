@@ -1,7 +1,7 @@
 // Form fields of a model by type: choices, numbers, texts with counter, and media.
 import type { VNode } from "preact";
 import { isDecimalField } from "../../../catalogue/fields.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { type FormField, isSegmented, lengthOf, titleOf } from "./form.ts";
 import { MediaInput } from "./media-input.tsx";
 import { SeedInput } from "./seed-input.tsx";

@@ -2,7 +2,7 @@
 import { type FieldName, isMediaField, MEDIA_FIELDS } from "../../../catalogue/fields.ts";
 import type { EntryOption, ModelEntry } from "../../../catalogue/public-model.ts";
 import type { Json, JsonObject, MediaKind } from "../../../src/domain/types.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 
 export type FormField = {
   name: string;

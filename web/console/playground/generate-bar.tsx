@@ -1,7 +1,7 @@
 // The bottom of the form: number of variants, the price, and the button that submits.
 import type { VNode } from "preact";
 import { shortcutText } from "../../components/shortcut.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { MOST_VARIANTS } from "./draft.ts";
 
 type Props = {

@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { GenerationDto, GenerationsPage } from "../../../src/console/generations-dto.ts";
 import { useQuery } from "../../components/use-query.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { isListening, useEvents } from "../generations/event-stream.ts";
 import { FilePreview } from "../generations/files.tsx";
 import { KindTile } from "./model-chooser.tsx";

@@ -6,7 +6,7 @@ import type { UploadedFileDto } from "../../../src/console/files-dto.ts";
 import type { MediaKind } from "../../../src/domain/types.ts";
 import { me } from "../../components/api.ts";
 import { Icon } from "../../components/icon.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { FilePicker } from "../files/file-picker.tsx";
 import { mediaOf, StoredMedia } from "../files/stored-media.tsx";
 import { ChooseFiles, DropArea, SendingList } from "../files/upload-area.tsx";

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import type { ModelDto } from "../../../src/console/generations-dto.ts";
 import { Icon } from "../../components/icon.tsx";
 import { Modal } from "../../components/modal.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { type Remembered, withFavourite } from "./draft.ts";
 import { fromPrice, matchModels, tasksOf } from "./model-facts.ts";
 

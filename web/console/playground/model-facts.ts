@@ -1,6 +1,7 @@
 // What a model offers, in short texts: its lowest price, its tasks and how long it takes.
 import type { ModelEntry } from "../../../catalogue/public-model.ts";
-import { locale, words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
+import { locale } from "../../words/words.ts";
 
 /** A price per unit, which may be a fraction of a cent. */
 export const usdRate = (amount: number): string =>

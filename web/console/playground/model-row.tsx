@@ -3,7 +3,7 @@ import { ChevronsUpDown, Columns2, Info, X } from "lucide";
 import type { VNode } from "preact";
 import type { ModelDto } from "../../../src/console/generations-dto.ts";
 import { Icon } from "../../components/icon.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { MOST_MODELS } from "./draft.ts";
 import { KindTile, ModelLine } from "./model-chooser.tsx";
 import { type Priced, totalText } from "./price.tsx";

@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import { Link } from "wouter-preact";
 import { me } from "../../components/api.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 
 export const NoModel = (): VNode => (
   <div class="empty">

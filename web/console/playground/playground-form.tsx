@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import type { ModelDto } from "../../../src/console/generations-dto.ts";
 import { type Fault, me } from "../../components/api.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { type Draft, valuesFor } from "./draft.ts";
 import { FormInput } from "./fields.tsx";
 import { type FormField, fieldsOf, inputOf, missingOf, titleOf, type Values } from "./form.ts";

@@ -5,7 +5,7 @@ import { useSearch } from "wouter-preact";
 import type { GenerationDetail, ModelDto, ModelsDto } from "../../../src/console/generations-dto.ts";
 import { Skeleton } from "../../components/skeleton.tsx";
 import { useQuery } from "../../components/use-query.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { type Draft, readDraft, readRemembered, storeDraft, withRecent } from "./draft.ts";
 import { valuesFrom } from "./form.ts";
 import { HistoryStrip } from "./history-strip.tsx";

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { QuoteDto } from "../../../src/console/generations-dto.ts";
 import type { JsonObject } from "../../../src/domain/types.ts";
 import { call, errorText } from "../../components/api.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { usdText } from "../credits/amounts.ts";
 import { titleOf } from "./form.ts";
 

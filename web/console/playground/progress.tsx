@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import type { GenerationDetail, GenerationDto } from "../../../src/console/generations-dto.ts";
 import { useNow } from "../../components/use-now.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { waited } from "../format.ts";
 
 /** The bar never says that the work is done before it is. */

@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { Tabs } from "../../components/tabs.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { Copy } from "../generations/copy.tsx";
 import { SNIPPETS, type SnippetRequest } from "./snippets.ts";
 

@@ -3,7 +3,7 @@ import { RotateCcw } from "lucide";
 import type { VNode } from "preact";
 import type { GenerationDetail, GenerationDto } from "../../../src/console/generations-dto.ts";
 import { Icon } from "../../components/icon.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { usdText } from "../credits/amounts.ts";
 import { waited } from "../format.ts";
 import { CancelButton } from "../generations/cancel-button.tsx";

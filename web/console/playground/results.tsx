@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import type { ModelDto } from "../../../src/console/generations-dto.ts";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Lightbox } from "../../components/lightbox.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { shownOf } from "../generations/result-files.tsx";
 import { ResultCard } from "./result-card.tsx";
 import type { Order, Run, RunItem } from "./use-runs.ts";

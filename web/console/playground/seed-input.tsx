@@ -2,7 +2,7 @@
 import { Dices, Lock, LockOpen } from "lucide";
 import type { VNode } from "preact";
 import { Icon } from "../../components/icon.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import type { FormField } from "./form.ts";
 
 /** A random seed within the bounds of the field, at most 9 digits so that it can be read aloud. */

@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import type { ModelEntry } from "../../../catalogue/public-model.ts";
 import type { MediaKind } from "../../../src/domain/types.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { fieldsFor, linksIn, startValues, titleOf, type Values, withLink, withoutLink } from "./form.ts";
 
 /** `value`: `file_…` or `gen_…/1`. */

@@ -6,7 +6,7 @@ import type { CreatedInvitationView, UsersView } from "../../../src/console/user
 import { call } from "../../components/api.ts";
 import { focusFault, LabelledField } from "../../components/field.tsx";
 import { Modal } from "../../components/modal.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { DialogForm } from "../dialog-form.tsx";
 import { RoleChoice } from "./role-choice.tsx";
 

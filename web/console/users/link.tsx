@@ -7,7 +7,7 @@ import { useLocation } from "wouter-preact";
 import type { LinkView, MeView } from "../../../src/console/users-dto.ts";
 import { call, errorText, me } from "../../components/api.ts";
 import { Skeleton } from "../../components/skeleton.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { Fault, Form } from "./form.tsx";
 import { EmailField, NameField, NewPasswordField } from "./sign-in.tsx";
 import { SignInCard } from "./sign-in-card.tsx";

@@ -6,7 +6,7 @@ import { timeText } from "../../components/format.ts";
 import { lockUnless } from "../../components/read-only.tsx";
 import { showToast } from "../../components/toast.tsx";
 import type { Query } from "../../components/use-query.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { relativeTime } from "../format.ts";
 import type { Confirmation } from "./confirm-dialog.tsx";
 

@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import type { MeView } from "../../../src/console/users-dto.ts";
 import { call, me } from "../../components/api.ts";
 import { useQuery } from "../../components/use-query.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { Field, Form } from "./form.tsx";
 import { SESSIONS, type SessionList, Sessions } from "./sessions.tsx";
 import { NewPasswordField } from "./sign-in.tsx";

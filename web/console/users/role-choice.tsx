@@ -1,7 +1,7 @@
 // Choice of a role, each with a sentence about what it may do.
 import type { VNode } from "preact";
 import type { Role } from "../../../src/console/request-context.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 
 const ROLES: readonly Role[] = ["member", "viewer", "operator"];
 

@@ -8,7 +8,7 @@ import { Skeleton } from "../../components/skeleton.tsx";
 import { Time } from "../../components/time.tsx";
 import { showToast } from "../../components/toast.tsx";
 import type { Query } from "../../components/use-query.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { useConfirmation } from "./confirm-dialog.tsx";
 import { Fault } from "./form.tsx";
 

@@ -4,7 +4,7 @@ import { useLocation } from "wouter-preact";
 import type { MeView } from "../../../src/console/users-dto.ts";
 import { MIN_PASSWORD_CHARS } from "../../../src/domain/user-mutations.ts";
 import { call, me } from "../../components/api.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { Field, Form } from "./form.tsx";
 import { ShellCommand, SignInCard } from "./sign-in-card.tsx";
 

@@ -4,7 +4,7 @@ import type { TeamView } from "../../../src/console/users-dto.ts";
 import { me } from "../../components/api.ts";
 import { Skeleton } from "../../components/skeleton.tsx";
 import { useQuery } from "../../components/use-query.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { Fault } from "./form.tsx";
 
 const Row = ({ of: { id, name, email, role } }: { of: TeamView["users"][number] }): VNode => (

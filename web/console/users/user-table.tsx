@@ -7,7 +7,7 @@ import { Icon } from "../../components/icon.tsx";
 import { Menu } from "../../components/menu.tsx";
 import { lockUnless } from "../../components/read-only.tsx";
 import { Time } from "../../components/time.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 
 export type UserActions = {
   changeRole: (user: UserView) => void;

@@ -13,7 +13,7 @@ import { SecretDialog } from "../../components/secret-dialog.tsx";
 import { Skeleton } from "../../components/skeleton.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { type Query, useQuery } from "../../components/use-query.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { DialogForm } from "../dialog-form.tsx";
 import { useConfirmation } from "./confirm-dialog.tsx";
 import { Fault } from "./form.tsx";

@@ -9,7 +9,7 @@ import { Icon } from "../../components/icon.tsx";
 import { lockUnless } from "../../components/read-only.tsx";
 import { Skeleton } from "../../components/skeleton.tsx";
 import { Time } from "../../components/time.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { queryOf } from "../credits/amounts.ts";
 import { DeliveryDetail } from "./delivery-detail.tsx";
 import type { Deliveries } from "./use-deliveries.ts";

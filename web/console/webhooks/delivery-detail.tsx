@@ -4,7 +4,7 @@ import type { DeliveryDto, DeliveryRequestDto } from "../../../src/console/webho
 import { timeText } from "../../components/format.ts";
 import { Skeleton } from "../../components/skeleton.tsx";
 import { useQuery } from "../../components/use-query.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { queryOf } from "../credits/amounts.ts";
 import { waited } from "../format.ts";
 

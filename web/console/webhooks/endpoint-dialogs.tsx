@@ -5,7 +5,7 @@ import type { CreatedEndpointDto, EndpointDto, RecoveryDto } from "../../../src/
 import { call } from "../../components/api.ts";
 import { focusFault, LabelledField } from "../../components/field.tsx";
 import { Modal } from "../../components/modal.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { queryOf } from "../credits/amounts.ts";
 import { DialogForm } from "../dialog-form.tsx";
 import { WEBHOOKS } from "./endpoint-requests.ts";

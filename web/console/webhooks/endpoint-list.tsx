@@ -9,7 +9,7 @@ import { timeText } from "../../components/format.ts";
 import { Icon } from "../../components/icon.tsx";
 import { Menu } from "../../components/menu.tsx";
 import { lockUnless } from "../../components/read-only.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { relativeTime } from "../format.ts";
 import type { WebhookAction } from "./endpoint-dialogs.tsx";
 import { secretOf } from "./secret-dialogs.tsx";

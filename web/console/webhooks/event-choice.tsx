@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import { WEBHOOK_EVENTS } from "../../../src/domain/webhooks.ts";
 import { RequiredMark } from "../../components/field.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 
 type Props = { events: readonly string[]; set: (events: string[]) => void; fault: string | undefined };
 

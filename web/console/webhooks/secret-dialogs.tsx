@@ -7,7 +7,7 @@ import { LabelledField } from "../../components/field.tsx";
 import { timeText } from "../../components/format.ts";
 import { Modal } from "../../components/modal.tsx";
 import { SecretDialog } from "../../components/secret-dialog.tsx";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { queryOf } from "../credits/amounts.ts";
 import { DialogForm } from "../dialog-form.tsx";
 import { WEBHOOKS } from "./endpoint-requests.ts";

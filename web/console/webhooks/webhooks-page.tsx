@@ -10,7 +10,7 @@ import { lockUnless, ReadOnlyNote } from "../../components/read-only.tsx";
 import { Skeleton } from "../../components/skeleton.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { useQuery } from "../../components/use-query.ts";
-import { words } from "../../words/words.ts";
+import { words } from "../../words/console-words.ts";
 import { queryOf } from "../credits/amounts.ts";
 import type { ViewProps } from "../pages.tsx";
 import { DeliveryList } from "./deliveries.tsx";

@@ -1,9 +1,9 @@
 // German: every string of the inspector, grouped by page and part.
-import type { English } from "./en.ts";
+import type { InspectorWords } from "./inspector-words.ts";
 
 const count = (n: number, one: string, more: string): string => `${n.toLocaleString("de-DE")} ${n === 1 ? one : more}`;
 
-export const inspector: English["inspector"] = {
+export const inspector: InspectorWords["inspector"] = {
   connection: {
     live: "Verbunden. Ereignisse erscheinen sofort.",
     connecting: "Verbindung wird aufgebaut…",
