@@ -17,11 +17,9 @@ const checkKeys = async ({ admin }: Pick<OperatorDeps, "admin">, account: string
     const route = routes.find(({ provider, state }) => provider === id && state !== "no key");
     if (!route) return [];
     // The key is stored already, so a check that cannot run is reported as its result.
-    const { check } = await admin
-      .checkRoute({ id: route.id })
-      .catch((fault: unknown) => ({
-        check: { kind: "unclear", detail: fault instanceof Error ? fault.message : String(fault) } as const,
-      }));
+    const { check } = await admin.checkRoute({ id: route.id }).catch((fault: unknown) => ({
+      check: { kind: "unclear", detail: fault instanceof Error ? fault.message : String(fault) } as const,
+    }));
     if (check.kind !== "refused")
       return [{ provider: id, name, kind: check.kind, detail: "detail" in check ? check.detail : null }];
     return [{ provider: id, name, kind: check.kind, detail: `${check.failure.class}: ${check.failure.detail}` }];

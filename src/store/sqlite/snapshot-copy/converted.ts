@@ -27,8 +27,7 @@ export const withPresentSchema = <T>(path: string, work: (readable: string) => T
 };
 
 /** The record of migrations, the tables into which schema 15 moved columns of others, and the sums that schema 20 added. */
-const UNCOUNTED: ReadonlySet<string> = new Set(["migration", "generation_request", "attempt_answer"]);
-const isUncounted = (name: string, schema: number): boolean => UNCOUNTED.has(name) || (name === "outcome_hourly" && schema < 20);
+const UNCOUNTED: ReadonlySet<string> = new Set(["migration", "generation_request", "attempt_answer", "outcome_hourly"]);
 
 /** Row counts by the present names of tables, without empty tables and those that a manifest of an earlier schema does not count. */
 export const presentRowCounts = (rows: Readonly<Record<string, number>>, schema: number): Record<string, number> => {
@@ -36,5 +35,5 @@ export const presentRowCounts = (rows: Readonly<Record<string, number>>, schema:
   const named = Object.entries(rows).map(
     ([name, count]) => [(isPreRelease(schema) && formerly.get(name)) || name, count] as const,
   );
-  return Object.fromEntries(named.filter(([name, count]) => !isUncounted(name, schema) && count > 0));
+  return Object.fromEntries(named.filter(([name, count]) => !UNCOUNTED.has(name) && count > 0));
 };
