@@ -133,9 +133,17 @@ here("the page Webhooks", () => {
     await choose("Disable");
     await page.getByText("Disabled by the account").waitFor();
     expect((await scene.endpoints(tenant)).map(({ enabled }) => enabled)).toEqual([false]);
-    await page.getByRole("button", { name: `Actions for ${url}` }).click();
+    // The list is read again after the change, and its menu may close meanwhile.
+    const [actions, enable] = [
+      page.getByRole("button", { name: `Actions for ${url}` }),
+      page.getByRole("button", { name: "Enable", exact: true }),
+    ];
+    await scene.eventually(async () => {
+      if ((await actions.getAttribute("aria-expanded")) !== "true") await actions.click();
+      return (await enable.count()) > 0;
+    }, "the entry Enable");
     expect(await page.getByRole("button", { name: "Send test event" }).count()).toBe(0);
-    await page.getByRole("button", { name: "Enable", exact: true }).click();
+    await enable.click();
     await page.locator(".toast", { hasText: "Endpoint enabled" }).waitFor();
     await act(page, url, "Delete");
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();

@@ -133,7 +133,8 @@ const killAtRandom = async (plan: UploadWorldPlan, world: UploadWorld) => {
     if (signal !== "SIGKILL" && code !== 0) throw new Error(`the service exited with ${signal ?? code}:\n${child.output()}`);
     figures.serviceKills += 1;
   };
-  while (interrupted() < uploads) {
+  // An upload that was cut a moment ago is counted here, and may be completed later.
+  while (interrupted() < uploads + ACCOUNTS * WORKERS_PER_ACCOUNT) {
     if (roll() < BOOT_KILLED) {
       const booting = spawnService(genrouter, place);
       await Bun.sleep(between(BOOT_MS));
