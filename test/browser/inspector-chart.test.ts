@@ -104,6 +104,8 @@ here("the chart", () => {
     await actorOf(page, id).click();
     const facts = page.locator(".live-main-facts");
     await facts.getByText("Attempt 1 on sim-image-1/fal: the job failed at the provider").waitFor();
+    // The next route is known when the plan has been read.
+    await facts.getByText("none left").waitFor();
     expect(await facts.textContent()).toContain("Staterunning.polling");
     expect(await facts.textContent()).toContain("Next routenone left");
     const box = await facts.boundingBox();

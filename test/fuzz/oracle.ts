@@ -68,7 +68,7 @@ const FORMATS = {
 } as const;
 
 /** Pages for people and for the operator's programs, which the OpenAPI document does not describe. */
-const FOR_PEOPLE = /^\/(?:metrics|(?:docs|assets|console|inspector)(?:\/.*)?|llms\.txt|webhooks\/stripe)?$/;
+const FOR_PEOPLE = /^\/(?:metrics|(?:docs|assets|console|inspector)(?:\/.*)?|llms\.txt|favicon\.ico|webhooks\/stripe)?$/;
 /** Codes of the console without a valid sign-in, and codes of the Stripe webhook. */
 const OF_CONSOLE: readonly number[] = [400, 409, 413, 422, 429];
 
