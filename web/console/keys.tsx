@@ -1,5 +1,5 @@
 // `/console/keys`: lists keys with permissions, spend and last use; create, edit, rotate, revoke.
-import { Ellipsis, KeyRound, Pencil, Plus, RefreshCw, Trash2 } from "lucide";
+import { Ellipsis, type IconNode, KeyRound, Pencil, Plus, RefreshCw, Trash2 } from "lucide";
 import type { ComponentChildren, RefObject, VNode } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { KeysPage, KeyView } from "../../src/console/keys-dto.ts";
@@ -7,7 +7,9 @@ import { EmptyState } from "../components/empty-state.tsx";
 import { timeText, usd } from "../components/format.ts";
 import { Icon } from "../components/icon.tsx";
 import { Menu } from "../components/menu.tsx";
+import { MenuEntry } from "../components/menu-entry.tsx";
 import { lockUnless, ReadOnlyNote } from "../components/read-only.tsx";
+import { RowTable } from "../components/row-table.tsx";
 import { Skeleton } from "../components/skeleton.tsx";
 import { words } from "../words/console-words.ts";
 import { relativeTime } from "./format.ts";
@@ -37,23 +39,14 @@ const ModelsOf = ({ models }: Pick<KeyView, "models">): VNode => {
 };
 
 const KeyMenu = ({ of: key, mayChange, act }: { of: KeyView; mayChange: boolean; act: Act }): VNode => {
-  const entry = (kind: "rotate" | "edit" | "revoke", icon: VNode, isDanger = false) => (
-    <button
-      type="button"
-      class={`menu-item${isDanger ? " is-danger" : ""}`}
-      data-closes
-      {...lockUnless(mayChange)}
-      onClick={() => act({ kind, key })}
-    >
-      {icon}
-      {words.keys[kind]}
-    </button>
+  const entry = (kind: "rotate" | "edit" | "revoke", icon: IconNode, isDanger = false) => (
+    <MenuEntry label={words.keys[kind]} onClick={() => act({ kind, key })} {...{ icon, mayChange, isDanger }} />
   );
   return (
     <Menu label={words.actionsFor(nameOf(key))} icon={Ellipsis}>
-      {key.state === "active" && key.rotatedTo === null && entry("rotate", <Icon of={RefreshCw} />)}
-      {entry("edit", <Icon of={Pencil} />)}
-      {entry("revoke", <Icon of={Trash2} />, true)}
+      {key.state === "active" && key.rotatedTo === null && entry("rotate", RefreshCw)}
+      {entry("edit", Pencil)}
+      {entry("revoke", Trash2, true)}
     </Menu>
   );
 };
@@ -91,24 +84,11 @@ const Row = ({ of: key, mayChange, act }: { of: KeyView; mayChange: boolean; act
 };
 
 const KeyTable = ({ keys, mayChange, act }: { keys: readonly KeyView[]; mayChange: boolean; act: Act }): VNode => (
-  <div class="cards panel">
-    <table class="rows">
-      <thead>
-        <tr>
-          {Object.entries(words.keys.columns).map(([name, head]) => (
-            <th key={name} scope="col" class={name === "spent" ? "number" : undefined}>
-              {name === "actions" ? <span class="unseen">{head}</span> : head}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {keys.map((key) => (
-          <Row key={key.id} {...{ of: key, mayChange, act }} />
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <RowTable columns={words.keys.columns} numbers={["spent"]}>
+    {keys.map((key) => (
+      <Row key={key.id} {...{ of: key, mayChange, act }} />
+    ))}
+  </RowTable>
 );
 
 type ListProps = { page: KeysPage; act: Act; newKey: ComponentChildren };

@@ -6,6 +6,7 @@ import type { UploadedFileDto } from "../../../src/console/files-dto.ts";
 import { timeText } from "../../components/format.ts";
 import { Icon } from "../../components/icon.tsx";
 import { Lightbox } from "../../components/lightbox.tsx";
+import { RowTable } from "../../components/row-table.tsx";
 import { Time } from "../../components/time.tsx";
 import type { ListView } from "../../components/view-switch.tsx";
 import { words } from "../../words/console-words.ts";
@@ -90,24 +91,11 @@ const Row = ({ of, open, ...shared }: Item): VNode => {
 };
 
 const Table = ({ items }: { items: readonly Item[] }): VNode => (
-  <div class="cards panel">
-    <table class="rows">
-      <thead>
-        <tr>
-          {Object.entries(words.files.columns).map(([name, head]) => (
-            <th key={name} scope="col">
-              {name === "actions" ? <span class="unseen">{head}</span> : head}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {items.map((item) => (
-          <Row key={item.of.id} {...item} />
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <RowTable columns={words.files.columns}>
+    {items.map((item) => (
+      <Row key={item.of.id} {...item} />
+    ))}
+  </RowTable>
 );
 
 export const FileList = ({ files, view, ...shared }: Shared & { files: readonly UploadedFileDto[]; view: ListView }): VNode => {

@@ -4,6 +4,7 @@ import type { InvitationView, UsersView } from "../../../src/console/users-dto.t
 import { call } from "../../components/api.ts";
 import { timeText } from "../../components/format.ts";
 import { lockUnless } from "../../components/read-only.tsx";
+import { RowTable } from "../../components/row-table.tsx";
 import { showToast } from "../../components/toast.tsx";
 import type { Query } from "../../components/use-query.ts";
 import { words } from "../../words/console-words.ts";
@@ -58,24 +59,11 @@ export const PendingLinks = ({ page, requested, confirm }: Props): VNode | null 
   return (
     <section aria-labelledby="pending-links">
       <h2 id="pending-links">{words.users.pending}</h2>
-      <div class="cards panel">
-        <table class="rows">
-          <thead>
-            <tr>
-              {Object.entries(words.users.pendingColumns).map(([name, head]) => (
-                <th key={name} scope="col">
-                  {name === "actions" ? <span class="unseen">{head}</span> : head}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {page.invitations.map((one) => (
-              <Row key={one.id} of={one} mayChange={page.mayChange} revoke={() => revoke(one)} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <RowTable columns={words.users.pendingColumns}>
+        {page.invitations.map((one) => (
+          <Row key={one.id} of={one} mayChange={page.mayChange} revoke={() => revoke(one)} />
+        ))}
+      </RowTable>
     </section>
   );
 };

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { SessionView } from "../../../src/console/users-dto.ts";
 import { call, errorText, learnMe } from "../../components/api.ts";
 import { timeText } from "../../components/format.ts";
+import { RowTable } from "../../components/row-table.tsx";
 import { Skeleton } from "../../components/skeleton.tsx";
 import { Time } from "../../components/time.tsx";
 import { showToast } from "../../components/toast.tsx";
@@ -58,24 +59,11 @@ const Row = ({ of, end }: { of: SessionView; end: () => void }): VNode => {
 };
 
 const Table = ({ sessions, end }: SessionList & { end: (session: SessionView) => void }): VNode => (
-  <div class="cards panel">
-    <table class="rows">
-      <thead>
-        <tr>
-          {Object.entries(words.profile.columns).map(([name, head]) => (
-            <th key={name} scope="col">
-              {name === "actions" ? <span class="unseen">{head}</span> : head}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {sessions.map((row) => (
-          <Row key={row.id} of={row} end={() => end(row)} />
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <RowTable columns={words.profile.columns}>
+    {sessions.map((row) => (
+      <Row key={row.id} of={row} end={() => end(row)} />
+    ))}
+  </RowTable>
 );
 
 export const Sessions = ({ requested }: { requested: Query<SessionList> }): VNode => {

@@ -3,9 +3,9 @@ import { Ellipsis, type IconNode, KeyRound, Power, UserCog } from "lucide";
 import type { VNode } from "preact";
 import type { UsersView, UserView } from "../../../src/console/users-dto.ts";
 import { me } from "../../components/api.ts";
-import { Icon } from "../../components/icon.tsx";
 import { Menu } from "../../components/menu.tsx";
-import { lockUnless } from "../../components/read-only.tsx";
+import { MenuEntry } from "../../components/menu-entry.tsx";
+import { RowTable } from "../../components/row-table.tsx";
 import { Time } from "../../components/time.tsx";
 import { words } from "../../words/console-words.ts";
 
@@ -20,16 +20,7 @@ type RowProps = Omit<Props, "users"> & { user: UserView };
 const UserMenu = ({ user, mayChange, changeRole, setDisabled, reset }: RowProps): VNode => {
   const isOut = user.disabledAtMs !== null;
   const entry = (label: string, icon: IconNode, onClick: () => void, isDanger = false) => (
-    <button
-      type="button"
-      class={`menu-item${isDanger ? " is-danger" : ""}`}
-      data-closes
-      {...lockUnless(mayChange)}
-      onClick={onClick}
-    >
-      <Icon of={icon} />
-      {label}
-    </button>
+    <MenuEntry {...{ label, icon, mayChange, isDanger, onClick }} />
   );
   return (
     <Menu label={words.actionsFor(user.email)} icon={Ellipsis}>
@@ -79,22 +70,9 @@ const Row = (row: RowProps): VNode => {
 };
 
 export const UserTable = ({ users, ...shared }: Props): VNode => (
-  <div class="cards panel">
-    <table class="rows">
-      <thead>
-        <tr>
-          {Object.entries(words.users.columns).map(([name, head]) => (
-            <th key={name} scope="col">
-              {name === "actions" ? <span class="unseen">{head}</span> : head}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {users.map((user) => (
-          <Row key={user.id} user={user} {...shared} />
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <RowTable columns={words.users.columns}>
+    {users.map((user) => (
+      <Row key={user.id} user={user} {...shared} />
+    ))}
+  </RowTable>
 );

@@ -1,14 +1,13 @@
 // Webhook endpoints as rows: address, events, condition, the last deliveries, and a menu.
-
 import type { IconNode } from "lucide";
 import { Ellipsis, KeyRound, Pencil, Power, RotateCw, Send, Trash2 } from "lucide";
 import type { VNode } from "preact";
 import type { EndpointDto, WebhooksPage } from "../../../src/console/webhooks-dto.ts";
 import type { DeliveryState } from "../../../src/domain/webhooks.ts";
 import { timeText } from "../../components/format.ts";
-import { Icon } from "../../components/icon.tsx";
 import { Menu } from "../../components/menu.tsx";
-import { lockUnless } from "../../components/read-only.tsx";
+import { MenuEntry } from "../../components/menu-entry.tsx";
+import { RowTable } from "../../components/row-table.tsx";
 import { words } from "../../words/console-words.ts";
 import { relativeTime } from "../format.ts";
 import type { WebhookAction } from "./endpoint-dialogs.tsx";
@@ -67,16 +66,7 @@ type RowProps = EndpointActions & { of: EndpointDto; states: readonly DeliverySt
 
 const EndpointMenu = ({ of, mayChange, act, test, flip }: Omit<RowProps, "states">): VNode => {
   const entry = (label: string, icon: IconNode, onClick: () => void, isDanger = false) => (
-    <button
-      type="button"
-      class={`menu-item${isDanger ? " is-danger" : ""}`}
-      data-closes
-      {...lockUnless(mayChange)}
-      onClick={onClick}
-    >
-      <Icon of={icon} />
-      {label}
-    </button>
+    <MenuEntry {...{ label, icon, mayChange, isDanger, onClick }} />
   );
   return (
     <Menu label={words.actionsFor(of.url)} icon={Ellipsis}>
@@ -118,22 +108,9 @@ const Row = ({ states, ...row }: RowProps): VNode => {
 };
 
 export const EndpointList = ({ page, ...actions }: EndpointActions & { page: WebhooksPage }): VNode => (
-  <div class="cards panel">
-    <table class="rows endpoints">
-      <thead>
-        <tr>
-          {Object.entries(words.webhooks.columns).map(([name, head]) => (
-            <th key={name} scope="col">
-              {name === "actions" ? <span class="unseen">{head}</span> : head}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {page.endpoints.map((one) => (
-          <Row key={one.id} of={one} states={page.outcomes[one.id] ?? []} mayChange={page.mayChange} {...actions} />
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <RowTable columns={words.webhooks.columns} class="endpoints">
+    {page.endpoints.map((one) => (
+      <Row key={one.id} of={one} states={page.outcomes[one.id] ?? []} mayChange={page.mayChange} {...actions} />
+    ))}
+  </RowTable>
 );
