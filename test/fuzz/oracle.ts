@@ -137,7 +137,7 @@ export const openOracle = (document: JsonObject): Oracle => {
   const pageFaults = (path: string, status: number, headers: Headers, text: string): string[] => {
     const faults = OF_ALL.filter((name) => !headers.has(name)).map((name) => `lacks the header ${name}`);
     const more = /^\/(?:(?:console|inspector)\/api|webhooks)\//.test(path) ? OF_CONSOLE : [];
-    if (![200, 302, 401, 403, 404, 405, 426, ...more].includes(status)) faults.push(`${status} for a page`);
+    if (![200, 302, 308, 401, 403, 404, 405, 426, ...more].includes(status)) faults.push(`${status} for a page`);
     if (/canary|gr_(?:live|test)_\w/.test(text)) faults.push("the page contains a secret");
     return faults;
   };

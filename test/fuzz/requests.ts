@@ -180,7 +180,6 @@ const STRAY_PATHS = [
   "/v1/generations/",
   "/v1/generations/{done}/",
   "/v1/generations/{done}/content/2/3",
-  "/favicon.ico",
   "/console",
   "/api",
   "/v1//models",

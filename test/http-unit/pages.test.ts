@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
 import { API_ERRORS } from "../../src/domain/api-errors.ts";
-import { GENERATION_ERROR_CODES } from "../../src/domain/types.ts";
+import { GENERATION_ERROR_CODES, INTERFACE_VERSION } from "../../src/domain/types.ts";
 import origin from "../../src/http/pages/assets/scalar.json";
 import { GUIDES } from "../../src/http/pages/guide-texts.ts";
 import { openHarness } from "./harness.ts";
@@ -156,6 +156,8 @@ test("addresses of the documentation with a slash at the end redirect to their p
   for (const [from, to] of Object.entries({ ...moved, "/docs/guides/": "/docs/guides/quick-start" })) {
     const response = await harness.call(from, { ...open, redirect: "manual" });
     expect([from, response.status, response.headers.get("location")]).toEqual([from, 308, to]);
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+    expect(response.headers.get("genrouter-version")).toBe(INTERFACE_VERSION);
     expect((await harness.call(to, open)).status).toBe(200);
   }
   expect((await harness.call("/docs/", { ...open, method: "POST" })).status).toBe(404);

@@ -3,7 +3,7 @@
 // A start therefore loads and renders no page.
 import { ApiError } from "../../domain/api-errors.ts";
 import { urlOf } from "../client-address.ts";
-import type { Answer } from "../response.ts";
+import { type Answer, signAnswer } from "../response.ts";
 import type { DocsSite } from "./docs-page.ts";
 
 const reference = () => import("./reference.ts");
@@ -19,12 +19,15 @@ const wantsPage = (request: Request): boolean => /\btext\/html\b/i.test(request.
 
 const NO_PATH = "No such path; see /openapi.json for those there are.";
 
+const redirect = (status: 302 | 308, headers: Record<string, string>, requestId: string): Response =>
+  signAnswer(new Response(null, { status, headers }), requestId);
+
 /** `/` redirects browsers to the console, or to the reference if the console is off. Other clients get the usual 404. */
 const redirectTo =
   (to: string): Answer =>
   (request, requestId) => {
     if (!wantsPage(request)) throw new ApiError("not_found", NO_PATH);
-    return new Response(null, { status: 302, headers: { location: to, vary: "Accept", "x-request-id": requestId } });
+    return redirect(302, { location: to, vary: "Accept" }, requestId);
   };
 
 /** Addresses that readers type, and the page that each of them means. */
@@ -70,7 +73,7 @@ export const unknownPathOf = (isBehindTls: boolean, open: PagesOpen): Answer => 
   return (request, requestId, params) => {
     const { pathname } = urlOf(request);
     const to = isRead(request.method) ? MOVED[pathname] : undefined;
-    if (to !== undefined) return new Response(null, { status: 308, headers: { location: to, "x-request-id": requestId } });
+    if (to !== undefined) return redirect(308, { location: to }, requestId);
     const isApi = pathname === "/v1" || pathname.startsWith("/v1/");
     return (isApi || !isRead(request.method) ? refuse : readable)(request, requestId, params);
   };
