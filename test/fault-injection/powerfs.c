@@ -176,13 +176,15 @@ static void sync_tree(const char *path) {
 __attribute__((constructor)) static void begin(void) {
   const char *copy = getenv("POWERFS_COPY");
   struct stat about;
-  if (copy == NULL || realpath(copy, copy_dir) == NULL || !watch_directory("POWERFS_DIR")) return;
+  if (copy == NULL || realpath(copy, copy_dir) == NULL) return;
+  char begun[PATH_MAX + 32];
+  snprintf(begun, sizeof begun, "%s/begun", copy_dir);
+  // A child process of the service inherits the settings and must not copy unsynced files over the copy.
+  if (access(begun, F_OK) == 0 || !watch_directory("POWERFS_DIR")) return;
   if (stat(watched_dir, &about) != 0) abort();
   device = about.st_dev;
   sync_tree(watched_dir);
   // Until here the process has changed nothing; a copy without this file is incomplete.
-  char begun[PATH_MAX + 32];
-  snprintf(begun, sizeof begun, "%s/begun", copy_dir);
   int mark = open(begun, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   if (mark < 0) abort();
   close(mark);
