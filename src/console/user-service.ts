@@ -196,8 +196,8 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
     team: async ({ accountId }: SignedIn): Promise<TeamView> => {
       const account = accountId === null ? undefined : await reads.account(accountId);
       if (!account) throw new ConsoleRefused("not_found", "Your user has no account.");
-      const users = (await reads.users())
-        .filter((user) => user.accountId === account.id && user.disabledAtMs === null)
+      const users = (await reads.usersOf(account.seq))
+        .filter((user) => user.disabledAtMs === null)
         .map(({ id, email, name, role }) => ({ id, email, name, role }))
         .sort((a, b) => a.name.localeCompare(b.name) || a.email.localeCompare(b.email));
       return { account: { id: account.id, name: account.name }, users };

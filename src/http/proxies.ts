@@ -31,6 +31,11 @@ export const unnamedProxy = ({ public_url: publicUrl, trusted_proxies: trusted }
  */
 const believedBy = ({ trusted_proxies: trusted }: Server): IsWithin => networksIn(trusted) ?? (() => false);
 
+/** What a peer address means. */
+type Peer = { isBelieved: boolean; machine: string };
+/** Maximum number of peers that are remembered; a proxy in front is one peer for all its clients. */
+const MAX_PEERS = 1_000;
+
 /** An entry of `X-Forwarded-For` without port and brackets, which some proxies write. */
 const addressIn = (entry: string): string =>
   (/^\[([^\]]*)\](?::\d+)?$/.exec(entry) ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(entry) ?? [])[1] ?? entry;
@@ -47,25 +52,35 @@ export const createProxies = (server: Server, log: Log): Proxies => {
   const isBelieved = believedBy(server);
   const publicHost = hostOf(server.public_url);
   const warned = new Set<string>();
+  const peers = new Map<string, Peer>();
+  const peerAt = (address: string): Peer => {
+    const known = peers.get(address);
+    if (known !== undefined) return known;
+    if (peers.size >= MAX_PEERS) peers.clear();
+    const peer = { isBelieved: isBelieved(address), machine: machineOf(address) };
+    peers.set(address, peer);
+    return peer;
+  };
   const report = (peer: string, reason: string): void => {
     if (warned.has(peer) || warned.size >= MAX_REPORTED) return;
     warned.add(peer);
     log("trusted proxy missing", { address: machineOf(peer), reason });
   };
   /** Logs once for each proxy that hides the addresses of its clients. */
-  const observe = (request: Request, peer: string): void => {
+  const observe = (request: Request, peer: string, isTrusted: boolean): void => {
     const names = request.headers.has("x-forwarded-for");
-    if (names && !isBelieved(peer))
+    if (names && !isTrusted)
       report(peer, `it names callers in X-Forwarded-For and is not believed; if it is your proxy, name it in ${SETTING}`);
-    if (!names && isBelieved(peer) && isRemoteAddress(server.public_url) && request.headers.get("host") === publicHost)
+    if (!names && isTrusted && isRemoteAddress(server.public_url) && request.headers.get("host") === publicHost)
       report(peer, "it names no callers, so that all of them count as one: have it set X-Forwarded-For");
   };
   return {
     callerOf: (request, peer) => {
       if (peer === undefined) return "";
-      observe(request, peer);
+      const known = peerAt(peer);
+      observe(request, peer, known.isBelieved);
       // Most clients use no proxy, and their list is not parsed.
-      if (!isBelieved(peer)) return machineOf(peer);
+      if (!known.isBelieved) return known.machine;
       let caller = peer;
       const named = (request.headers.get("x-forwarded-for") ?? "").split(",").map((part) => addressIn(part.trim()));
       while (isBelieved(caller)) {

@@ -72,6 +72,8 @@ export interface UserReads {
   /** The address in lower case. The result includes the password hash, which must never be returned or logged. */
   userByEmail(email: string): Promise<(UserRow & { password: string }) | undefined>;
   users(): Promise<UserRow[]>;
+  /** The users of an account, disabled ones included. */
+  usersOf(accountSeq: number): Promise<UserRow[]>;
   /** Number of enabled users of an account, counted up to `most`. */
   countUsers(accountSeq: number, most: number): Promise<number>;
   /** Active sessions of a user, last used first. */

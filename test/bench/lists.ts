@@ -51,8 +51,9 @@ const middleOf = ({ dir, tenants }: StockedHome): string => {
   const db = new Database(join(dir, DATABASE_FILE), { readonly: true, strict: true });
   const middle = db
     .query<{ id: string }, [number, string]>(
-      `SELECT id FROM generation INDEXED BY generation_model WHERE account_seq = ?1 AND model = ?2
-       ORDER BY seq LIMIT 1 OFFSET (SELECT count(*) / 2 FROM generation INDEXED BY generation_model WHERE account_seq = ?1 AND model = ?2)`,
+      `SELECT id FROM generation INDEXED BY generation_model_ended WHERE account_seq = ?1 AND model = ?2 AND completed_at_ms IS NOT NULL
+       ORDER BY seq LIMIT 1 OFFSET (SELECT count(*) / 2 FROM generation INDEXED BY generation_model_ended
+         WHERE account_seq = ?1 AND model = ?2 AND completed_at_ms IS NOT NULL)`,
     )
     .get(tenants[0]?.accountSeq ?? 0, PICTURES.model);
   db.close();

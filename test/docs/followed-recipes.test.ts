@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { CatalogueError, loadCatalogue } from "../../catalogue/load.ts";
+import { SCHEMA_VERSION } from "../../src/store/sqlite/migrate.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 
@@ -126,12 +127,12 @@ describe("a copy of the sources after the recipes were followed", () => {
       const accounts = db.query<{ name: string }, []>("SELECT name FROM account ORDER BY seq").all();
       return [db.query("PRAGMA user_version").get(), index.length, accounts.map(({ name }) => name)];
     };
-    expect(schemaOf()).toEqual([{ user_version: 21 }, 0, ["before"]]);
+    expect(schemaOf()).toEqual([{ user_version: SCHEMA_VERSION }, 0, ["before"]]);
     const { exitCode, stderr } = genrouter(copy, ...words, "after");
     expect([exitCode, exitCode === 0 ? "" : stderr.toString()]).toEqual([0, ""]);
-    expect(schemaOf()).toEqual([{ user_version: 22 }, 1, ["before", "after"]]);
-    expect(readdirSync(join(former, "data"))).toContain("genrouter.db.before-22");
-    expect(existsSync(join(root, "src/store/sqlite/schema/0013.sql"))).toBe(false);
+    expect(schemaOf()).toEqual([{ user_version: SCHEMA_VERSION + 1 }, 1, ["before", "after"]]);
+    expect(readdirSync(join(former, "data"))).toContain(`genrouter.db.before-${SCHEMA_VERSION + 1}`);
+    expect(existsSync(join(root, "src/store/sqlite/schema/0014.sql"))).toBe(false);
   }, 60_000);
 
   test("builds the pages with the new console page", async () => {

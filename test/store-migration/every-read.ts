@@ -138,6 +138,7 @@ const ASKED: Asked = {
   sessionByHash: (reads) => reads.sessionByHash(SESSION),
   userByEmail: (reads) => reads.userByEmail("ada@example.com"),
   users: (reads) => reads.users(),
+  usersOf: (reads, { accounts }) => each(accounts, ({ seq }) => reads.usersOf(seq)),
   countUsers: (reads, { accounts }) => each(accounts, ({ seq }) => reads.countUsers(seq, MANY)),
   sessionsOf: async (reads) => each(await reads.users(), ({ id }) => reads.sessionsOf(id)),
   invitationByHash: (reads) => reads.invitationByHash(INVITATION),

@@ -58,9 +58,22 @@ const requireDialectShape = (content: JsonObject): void => {
   throw new DialectError(`${path || "/"}: ${message}`);
 };
 
+/** The pattern that keys are compared with when an operator stores one. */
+const requireKeyForm = ({ key_form: form }: Dialect): void => {
+  if (form === undefined) return;
+  let pattern: RegExp;
+  try {
+    pattern = new RegExp(form.pattern);
+  } catch {
+    throw new DialectError(`/key_form/pattern: "${form.pattern}" is not a regular expression`);
+  }
+  if (!pattern.test(form.example)) throw new DialectError("/key_form/example: does not match the pattern");
+};
+
 const loadedDialect = (content: JsonObject, isShipped: boolean): LoadedDialect => {
   if (!isShipped) requireDialectShape(content);
   const dialect = content as unknown as Dialect;
+  if (!isShipped) requireKeyForm(dialect);
   return { dialect, adapter: adapterOf(dialect) };
 };
 

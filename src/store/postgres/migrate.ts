@@ -19,6 +19,7 @@ import recoveries from "./schema/0009.sql" with { type: "text" };
 import forgottenFiles from "./schema/0010.sql" with { type: "text" };
 import hourlyOutcomes from "./schema/0011.sql" with { type: "text" };
 import spendAlerts from "./schema/0012.sql" with { type: "text" };
+import admissionIndexes from "./schema/0013.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
 /**
@@ -41,6 +42,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 19, sql: forgottenFiles, needs: 17 },
   { version: 20, sql: hourlyOutcomes, needs: 17 },
   { version: 21, sql: spendAlerts, needs: 17 },
+  { version: 22, sql: admissionIndexes, needs: 17 },
 ];
 
 const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0;

@@ -22,6 +22,7 @@ import recoveries from "./schema/0009.sql" with { type: "text" };
 import forgottenFiles from "./schema/0010.sql" with { type: "text" };
 import hourlyOutcomes from "./schema/0011.sql" with { type: "text" };
 import spendAlerts from "./schema/0012.sql" with { type: "text" };
+import admissionIndexes from "./schema/0013.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
 /** `version`: the version of the file after the step. `convert` runs behind the statements, in the same transaction. */
@@ -52,6 +53,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 19, sql: forgottenFiles },
   { version: 20, sql: hourlyOutcomes },
   { version: 21, sql: spendAlerts },
+  { version: 22, sql: admissionIndexes },
 ];
 
 const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0;

@@ -37,7 +37,17 @@ test.each<[name: string, change: (dialect: Record<string, unknown>) => unknown, 
     ({ submit, ...rest }) => ({ ...rest, submit: { ...(submit as object), foo: 1 } }),
     "#/submit/foo: unknown key; allowed are ",
   ],
-])("a dialect file with %s is rejected with the allowed members", (_, change, fault) => {
+  [
+    "an invalid pattern of keys",
+    (dialect) => ({ ...dialect, key_form: { pattern: "^sk-(", example: "sk-1" } }),
+    '#/key_form/pattern: "^sk-(" is not a regular expression',
+  ],
+  [
+    "an example of a key that its pattern does not match",
+    (dialect) => ({ ...dialect, key_form: { pattern: "^sk-", example: "key-1" } }),
+    "#/key_form/example: does not match the pattern",
+  ],
+])("a dialect file with %s is rejected with what is allowed", (_, change, fault) => {
   const dir = makeScratch("dialects-");
   mkdirSync(join(dir, "providers"));
   const bfl = JSON.parse(readFileSync(join(DIALECTS, "bfl.json"), "utf8"));

@@ -100,6 +100,7 @@ export const userPromises = (stage: Stage): void => {
       ["cy@example.com", "member", account.id],
       ["dee@example.com", "member", made.id],
     ]);
+    expect((await store.usersOf(account.seq)).map(({ email }) => email)).toEqual(["cy@example.com"]);
     expect(await store.account(made.id)).toMatchObject({ name: "Dee's", availableCredits: 0 });
     expect(await kindOf(store, invite({ email: "cy@example.com" }))).toBe("refused");
   });

@@ -30,8 +30,14 @@ const FAILED_OF = `SELECT -seq AS link FROM generation INDEXED BY generation_fai
   AND seq <= ?1 ORDER BY seq DESC LIMIT ?2`;
 const SUCCEEDED_OF = `SELECT -seq AS link FROM generation INDEXED BY generation_succeeded WHERE account_seq = ?3
   AND files_expire_at_ms IS NOT NULL AND seq <= ?1 ORDER BY seq DESC LIMIT ?2`;
-const MODEL_OF = `SELECT -seq AS link FROM generation INDEXED BY generation_model WHERE account_seq = ?3 AND model = ?4 AND seq <= ?1
-  ORDER BY seq DESC LIMIT ?2`;
+// The index contains ended generations only, so that a submission does not write it. The open ones are read as in OPEN_OF.
+const MODEL_OF = `SELECT link FROM (
+    SELECT link FROM (SELECT -seq AS link FROM generation INDEXED BY generation_model_ended WHERE account_seq = ?3 AND model = ?4
+      AND completed_at_ms IS NOT NULL AND seq <= ?1 ORDER BY seq DESC LIMIT ?2) ended
+    UNION ALL SELECT -seq AS link FROM (SELECT seq, model FROM generation INDEXED BY generation_open WHERE completed_at_ms IS NULL
+      AND account_seq = ?3 ORDER BY seq DESC LIMIT (SELECT in_progress FROM balance WHERE account_seq = ?3)) opened
+      WHERE model = ?4 AND seq <= ?1) both_kinds
+  ORDER BY link LIMIT ?2`;
 const METADATA_OF = `SELECT -generation_seq AS link FROM generation_metadata WHERE account_seq = ?3 AND name = ?4 AND value = ?5
   AND generation_seq <= ?1 ORDER BY generation_seq DESC LIMIT ?2`;
 const END_USER_OF = `SELECT -seq AS link FROM generation INDEXED BY generation_end_user

@@ -28,6 +28,7 @@ const SESSION = `SELECT p.seq AS "userSeq", p.id AS "userId", p.email, p.name, p
   WHERE s.hash = ?1 AND s.ended_at_ms IS NULL AND p.disabled_at_ms IS NULL`;
 const BY_EMAIL = `${USER}, p.password ${OF_USER} WHERE p.email = ?1`;
 const USERS = `${USER} ${OF_USER} ORDER BY p.seq`;
+const USERS_OF = `${USER} ${OF_USER} WHERE p.account_seq = ?1 ORDER BY p.seq`;
 const COUNT_USERS = `SELECT count(*) AS n FROM (SELECT 1 AS one FROM console_user
   WHERE account_seq = ?1 AND disabled_at_ms IS NULL LIMIT ?2) counted`;
 const SESSIONS_OF = `SELECT s.id, s.created_at_ms AS "createdAtMs", s.seen_at_ms AS "seenAtMs", s.expires_at_ms AS "expiresAtMs",
@@ -53,6 +54,7 @@ export const userReads = (query: Query): UserReads => ({
   sessionByHash: async (hash) => (await query<SessionFacts>(SESSION, hash))[0],
   userByEmail: async (email) => (await query<UserRow & { password: string }>(BY_EMAIL, email))[0],
   users: () => query<UserRow>(USERS),
+  usersOf: (accountSeq) => query<UserRow>(USERS_OF, accountSeq),
   countUsers: async (accountSeq, most) => (await query<{ n: number }>(COUNT_USERS, accountSeq, most))[0]?.n ?? 0,
   sessionsOf: (userId) => query<SessionRow>(SESSIONS_OF, userId),
   invitationByHash: async (hash) => (await query<InvitationRow>(INVITED, hash))[0],
