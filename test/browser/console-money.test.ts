@@ -139,7 +139,11 @@ here("the usage page", () => {
       // A week is shown, and the bar of today is as wide as its column allows and inside the chart.
       expect(await page.locator(".bar-day").count()).toBe(7);
       const [box, chart] = [await bar.locator(".bar").boundingBox(), await page.locator(".bars").boundingBox()];
-      if (!box || !chart) throw new Error("the bar is not visible");
+      const [axis, lowest] = [await page.locator(".axis").boundingBox(), await bar.locator(".bar-part").first().boundingBox()];
+      if (!box || !chart || !axis || !lowest) throw new Error("the bar is not visible");
+      // The bar stands on the lowest line, beside the lowest label of the axis.
+      expect(Math.abs(lowest.y + lowest.height - chart.y - chart.height)).toBeLessThan(3);
+      expect(Math.abs(chart.height - axis.height)).toBeLessThan(30);
       expect(box.width).toBeGreaterThan(20);
       expect(box.x + box.width).toBeLessThanOrEqual(chart.x + chart.width + 0.5);
       const heights = await bar

@@ -34,6 +34,27 @@ test("at least half of the source files have at most 150 lines", () => {
   expect(lengths[Math.floor(lengths.length / 2)]).toBeLessThanOrEqual(150);
 });
 
+/** Classes with a rule of their own in a stylesheet, outside of media queries. */
+const classesOf = (path: string): string[] => {
+  const rules = read(path)
+    .replaceAll(/\/\*[\s\S]*?\*\//g, "")
+    .replaceAll(/^@[^{]*\{[\s\S]*?^\}/gm, "");
+  return [...rules.matchAll(/([^{}]+)\{/g)].flatMap(([, selectors = ""]) =>
+    selectors.split(",").flatMap((one) => /^\s*\.([\w-]+)\s*$/.exec(one)?.[1] ?? []),
+  );
+};
+
+// All stylesheets are one file in the browser, so a second rule changes the pages of the first one.
+test("a class has its own rule in one stylesheet only", () => {
+  const owners = new Map<string, Set<string>>();
+  for (const path of list("web/style/*.css"))
+    for (const name of classesOf(path)) owners.set(name, (owners.get(name) ?? new Set()).add(path));
+  expect(owners.size).toBeGreaterThan(200);
+  expect([...owners].filter(([, paths]) => paths.size > 1).map(([name, paths]) => `${name}: ${[...paths].join(", ")}`)).toEqual(
+    [],
+  );
+});
+
 /** Words without meaning that names of declarations, files and folders do not use. */
 const BANNED = /^(get|util)(?=[A-Z]|$)|(Manager|Util|Utils|Helper|Helpers)$/;
 test("declarations, folders and files do not use vacuous names", () => {

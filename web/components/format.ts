@@ -5,6 +5,16 @@ import { locale } from "../words/words.ts";
 export const usd = (credits: number): string =>
   `${credits < 0 ? "−" : ""}${(Math.abs(credits) / 100).toLocaleString(locale, { style: "currency", currency: "USD" })}`;
 
+/** A price in USD per unit, which may be a fraction of a cent: `$0.0313`, `$0.10`. */
+export const usdRate = (amount: number): string =>
+  amount.toLocaleString(locale, { style: "currency", currency: "USD", minimumFractionDigits: 2, maximumFractionDigits: 6 });
+
+/** Credits, which may have decimals; less than a cent is shown to a hundredth of a cent: `$0.004`, `$12.50`. */
+export const usdExact = (credits: number): string =>
+  credits === 0 || Math.abs(credits) >= 1
+    ? usd(credits)
+    : `${credits < 0 ? "−" : ""}${usdRate(Math.round(Math.abs(credits) * 100) / 10_000)}`;
+
 /** Time to the minute in the reader's time zone, which is included: `Nov 24, 2026, 3:05 PM GMT+1`. */
 export const timeText = (atMs: number): string =>
   new Date(atMs).toLocaleString(locale, {

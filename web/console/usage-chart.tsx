@@ -128,7 +128,7 @@ export const UsageChart = ({ title, total, days, series, format, most, isStacked
   const says = words.usage.chart(title, days.length, total);
   return (
     <figure class="usage-chart card">
-      <div class="chart-head">
+      <div class="usage-head">
         <figcaption>
           <strong>{day === undefined || pointed === null ? total : format(sumOn(pointed))}</strong>
           <span class="muted">{day === undefined ? title : dayName(day, { weekday: "short", year: "numeric" })}</span>

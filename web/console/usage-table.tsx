@@ -65,7 +65,7 @@ const UsageTable = ({ label, head, hasShare, csv, title, children }: TableProps)
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard. */}
       <section class="scrolls cards" tabIndex={0} aria-label={label}>
-        <table>
+        <table class="paneled">
           <thead>
             <tr>
               <th scope="col">{head}</th>

@@ -41,6 +41,7 @@ export const operator: typeof english = {
     uncosted: (amount) => `Für ${amount} des Umsatzes sind keine Kosten bekannt; er zählt nicht zu Kosten und Marge.`,
     loss: "Verlust",
     profit: (amount) => `${amount} Gewinn`,
+    lost: (amount) => `${amount} Verlust`,
     accepting: "Nimmt Generierungen an",
     notAccepting: "Nimmt keine Generierungen an",
     queue: "Warteschlange",

@@ -41,6 +41,7 @@ export const operator = {
     uncosted: (amount: string) => `${amount} of the revenue has no known cost and is not part of cost and margin.`,
     loss: "loss",
     profit: (amount: string) => `${amount} profit`,
+    lost: (amount: string) => `${amount} loss`,
     accepting: "Accepting generations",
     notAccepting: "Not accepting generations",
     queue: "Queue",

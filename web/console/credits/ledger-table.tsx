@@ -133,7 +133,7 @@ export const LedgerTable = ({ rows }: { rows: readonly LedgerRow[] }): VNode => 
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard.
     <section class="scrolls cards" tabIndex={0} aria-label={ledger.table}>
-      <table class="ledger">
+      <table class="ledger paneled">
         <thead>
           <tr>
             <th scope="col">

@@ -90,7 +90,7 @@ const Table = ({ rows, mayBuy, changed }: { rows: readonly PurchaseView[]; mayBu
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard.
     <section class="scrolls cards" tabIndex={0} aria-label={purchases.table}>
-      <table>
+      <table class="paneled">
         <thead>
           <tr>
             <th scope="col">{purchases.time}</th>

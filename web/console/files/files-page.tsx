@@ -12,7 +12,7 @@ import { showToast } from "../../components/toast.tsx";
 import { type ListView, ViewSwitch } from "../../components/view-switch.tsx";
 import { words } from "../../words/console-words.ts";
 import { queryOf } from "../credits/amounts.ts";
-import { bytesText } from "../generations/files.tsx";
+import { bytesText, limitText } from "../generations/files.tsx";
 import type { ViewProps } from "../pages.tsx";
 import { useConfirmation } from "../users/confirm-dialog.tsx";
 import { FileList } from "./file-list.tsx";
@@ -22,7 +22,7 @@ import { type Uploads, useUploads } from "./use-uploads.ts";
 
 const Quota = ({ usedBytes, quotaBytes }: Page): VNode => (
   <p class="quota">
-    <span id="quota">{words.files.used(bytesText(usedBytes), bytesText(quotaBytes))}</span>
+    <span id="quota">{words.files.used(bytesText(usedBytes), limitText(quotaBytes))}</span>
     <meter min={0} max={quotaBytes} high={quotaBytes * 0.9} optimum={0} value={usedBytes} aria-labelledby="quota" />
   </p>
 );
@@ -57,7 +57,7 @@ const Head = (of: { page: Page; uploads: Uploads; view: ListView; setView: (view
   return (
     <>
       <div class="page-head">
-        <p>{words.files.about(bytesText(page.largestBytes))}</p>
+        <p>{words.files.about(limitText(page.largestBytes))}</p>
         <UploadButton mayUpload={page.mayUpload} uploads={uploads} />
       </div>
       {!page.mayUpload && <ReadOnlyNote />}
@@ -71,7 +71,7 @@ const Head = (of: { page: Page; uploads: Uploads; view: ListView; setView: (view
 };
 
 const Nothing = ({ page, uploads }: { page: Page; uploads: Uploads }): VNode => {
-  const about = page.mayUpload ? words.files.noneAbout(bytesText(page.largestBytes)) : words.files.noneToSee;
+  const about = page.mayUpload ? words.files.noneAbout(limitText(page.largestBytes)) : words.files.noneToSee;
   return (
     <EmptyState icon={FolderOpen} title={words.files.none} about={about}>
       {page.mayUpload && (

@@ -13,6 +13,12 @@ export const bytesText = (bytes: number): string => {
   return bytes < 1_000_000_000 ? `${tenths(bytes / 1_000_000)} MB` : `${tenths(bytes / 1_000_000_000)} GB`;
 };
 
+/** A limit that an operator set: `512 MiB` if it is a round number in binary units, `10.7 GB` otherwise. */
+export const limitText = (bytes: number): string => {
+  const [unit, size] = bytes >= 2 ** 30 ? (["GiB", 2 ** 30] as const) : (["MiB", 2 ** 20] as const);
+  return bytes > 0 && bytes % size === 0 ? `${(bytes / size).toLocaleString(locale)} ${unit}` : bytesText(bytes);
+};
+
 const nameOf = (of: GenerationDto, file: FileDto): string =>
   `${of.prompt ?? of.model}${of.files.length > 1 ? `, file ${file.n}` : ""}`;
 

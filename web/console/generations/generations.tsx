@@ -112,7 +112,7 @@ const Row = ({ of, isChosen, choose }: RowProps): VNode =>
 
 const List = ({ rows, isChosen, choose }: { rows: readonly GenerationDto[] } & Choice): VNode => (
   <div class="cards">
-    <table class="generation-list">
+    <table class="generation-list paneled">
       <thead>
         <tr>
           {Object.entries(words.generations.columns).map(([name, head]) => (

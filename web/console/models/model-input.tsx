@@ -25,7 +25,7 @@ const More = ({ of }: { of: FormField }): VNode | null => {
 };
 
 export const ModelInput = ({ of }: { of: ModelEntry }): VNode => (
-  <table class="model-table">
+  <table class="model-table paneled">
     <caption class="unseen">{words.modelPage.input}</caption>
     <thead>
       <tr>

@@ -91,7 +91,7 @@ const useRoutes = (model: ModelDto) => {
 
 const Routes = ({ of }: { of: NonNullable<ReturnType<typeof useRoutes>> }): VNode => (
   <Section title={words.modelPage.routes} about={words.modelPage.routesAbout}>
-    <table class="model-table">
+    <table class="model-table paneled">
       <caption class="unseen">{words.modelPage.routes}</caption>
       <thead>
         <tr>

@@ -90,7 +90,7 @@ export const LedgerVerificationPage = (): VNode => {
         return (
           <>
             <p class="muted">{says.about(invariants)}</p>
-            <p>
+            <p class="actions">
               <button type="button" class="button is-main" onClick={begin} aria-disabled={running !== null}>
                 {says.begin}
               </button>

@@ -2,8 +2,8 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { OverviewPeriod, OverviewSums, OverviewView } from "../../../src/console/operator-dto.ts";
-import { Bars } from "../../components/bars.tsx";
-import { usd } from "../../components/format.ts";
+import { usd, usdExact } from "../../components/format.ts";
+import { Sparkline } from "../../components/sparkline.tsx";
 import { Tabs } from "../../components/tabs.tsx";
 import { useQuery } from "../../components/use-query.ts";
 import { operatorWords } from "../../words/operator-words.ts";
@@ -21,8 +21,11 @@ const MICRO_USD_PER_CREDIT = 10_000;
 const endedIn = ({ succeeded, failed }: OverviewSums): number => succeeded + failed;
 const costCredits = ({ costMicroUsd }: Pick<OverviewSums, "costMicroUsd">): number =>
   Math.round(costMicroUsd / MICRO_USD_PER_CREDIT);
-/** Credits of the revenue whose cost is known, less that cost. */
-const earned = (sums: OverviewSums): number => sums.chargedCredits - sums.uncostedCredits - costCredits(sums);
+/** Credits of the revenue whose cost is known, less that cost; they may have decimals. */
+const earned = (sums: OverviewSums): number =>
+  sums.chargedCredits - sums.uncostedCredits - sums.costMicroUsd / MICRO_USD_PER_CREDIT;
+const earnedText = (credits: number): string =>
+  credits < 0 ? operatorWords.overview.lost(usdExact(-credits)) : operatorWords.overview.profit(usdExact(credits));
 /** In percent of that revenue; null without any. */
 const marginPercent = (sums: OverviewSums): number | null => {
   const known = sums.chargedCredits - sums.uncostedCredits;
@@ -75,9 +78,9 @@ const figuresOf = ({ current, previous, steps }: OverviewView): Figure[] => {
       ...{
         value: percent(margin),
         before: percent(marginPercent(previous)),
-        change: margin === null ? null : overview.profit(usd(earned(current))),
+        change: margin === null ? null : earnedText(earned(current)),
       },
-      ...{ isBad: margin !== null && margin < 0, steps: steps.map(earned), text: usd },
+      ...{ isBad: margin !== null && margin < 0, steps: steps.map(earned), text: usdExact },
     },
     {
       ...{ name: overview.failures, href: "/console/generations?account=*&status=failed" },
@@ -109,7 +112,7 @@ const FigureCard = ({ of, view }: { of: Figure; view: OverviewView }): VNode => 
         {of.change !== null && <strong>{of.change}</strong>}
         <span>{overview.compared(overview.before[view.period], of.before)}</span>
       </p>
-      <Bars label={overview.chart(of.name, of.steps.length)} values={of.steps} texts={texts} />
+      <Sparkline label={overview.chart(of.name, of.steps.length)} values={of.steps} texts={texts} />
     </li>
   );
 };

@@ -6,6 +6,7 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { useSearch } from "wouter-preact";
 import type { RouteLine, RoutesPage } from "../../../src/console/operator-dto.ts";
+import { usdRate } from "../../components/format.ts";
 import { Menu } from "../../components/menu.tsx";
 import { routeStateName } from "../../components/route-state.ts";
 import { useQuery } from "../../components/use-query.ts";
@@ -63,7 +64,8 @@ const Margin = ({ of }: { of: RouteLine }): VNode =>
 
 const priceText = ({ price: { leastUsd, mostUsd, unit } }: RouteLine): string => {
   const { priceRange, perUnit, units } = operatorWords.routes;
-  const price = leastUsd === mostUsd ? `$${leastUsd}` : priceRange(`$${leastUsd}`, mostUsd);
+  const [least, most] = [usdRate(Number(leastUsd)), usdRate(Number(mostUsd))];
+  const price = least === most ? least : priceRange(least, most);
   return perUnit(price, units[unit] ?? `/ ${unit}`);
 };
 

@@ -1,6 +1,8 @@
 // Sortable table that becomes cards on narrow screens.
+import { ArrowDown, ArrowUp, ChevronsUpDown } from "lucide";
 import type { ComponentChildren, VNode } from "preact";
 import { useId, useState } from "preact/hooks";
+import { Icon } from "../../components/icon.tsx";
 import { operatorWords } from "../../words/operator-words.ts";
 
 export type Column<Row> = {
@@ -32,6 +34,8 @@ const sortWord = (order: Order | null, says: string) => {
   if (order?.says !== says) return "none" as const;
   return order.isDown ? ("descending" as const) : ("ascending" as const);
 };
+
+const SORT_ICONS = { none: ChevronsUpDown, ascending: ArrowUp, descending: ArrowDown };
 
 type Sorting<Row> = { columns: readonly Column<Row>[]; order: Order | null; setOrder: (order: Order | null) => void };
 
@@ -79,6 +83,7 @@ const Heads = <Row,>({ columns, order, setOrder }: Sorting<Row>): VNode => (
               onClick={() => setOrder({ says, isDown: order?.says === says ? !order.isDown : isNumber === true })}
             >
               {says}
+              <Icon of={SORT_ICONS[sortWord(order, says)]} size={14} />
             </button>
           ) : (
             says
@@ -105,7 +110,7 @@ export const SortedTable = <Row,>({ caption, columns, rows, keyOf, groupOf }: Pr
   return (
     <>
       {rows.length > 1 && columns.some((column) => column.by) && <CardSort {...sorting} />}
-      <table class="sheet">
+      <table class="sheet paneled">
         <caption class="unseen">{caption}</caption>
         <Heads {...sorting} />
         <tbody>

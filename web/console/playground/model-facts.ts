@@ -1,11 +1,7 @@
 // What a model offers, in short texts: its lowest price, its tasks and how long it takes.
 import type { ModelEntry } from "../../../catalogue/public-model.ts";
+import { usdRate } from "../../components/format.ts";
 import { words } from "../../words/console-words.ts";
-import { locale } from "../../words/words.ts";
-
-/** A price per unit, which may be a fraction of a cent. */
-export const usdRate = (amount: number): string =>
-  amount.toLocaleString(locale, { style: "currency", currency: "USD", minimumFractionDigits: 2, maximumFractionDigits: 4 });
 
 /** `from $0.02 per image`; an empty text for a model without prices. */
 export const fromPrice = ({ price }: Pick<ModelEntry, "price">): string => {
