@@ -87,7 +87,9 @@ const RowOf = ({ of, isChosen, choose }: RowProps): VNode => {
       <td data-head={columns.status}>
         <StatusBadge status={of.status} />
       </td>
-      <td data-head={columns.model}>{of.model}</td>
+      <td data-head={columns.model} class="of-model">
+        {of.model}
+      </td>
       <td data-head={columns.size} class="size">
         {sizeOf(of)}
       </td>

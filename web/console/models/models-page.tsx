@@ -8,8 +8,9 @@ import { Skeleton } from "../../components/skeleton.tsx";
 import { useQuery } from "../../components/use-query.ts";
 import { words } from "../../words/console-words.ts";
 import { readRemembered, withFavourite } from "../playground/draft.ts";
-import { FavouriteButton, groupsOf, KIND_CHOICES, type KindChoice, KindTile, ModelText } from "../playground/model-chooser.tsx";
+import { FavouriteButton, groupsOf, KindTile, ModelText } from "../playground/model-chooser.tsx";
 import { inOrder, matchModels } from "../playground/model-facts.ts";
+import { KIND_CHOICES, type KindChoice, ModelSearch } from "../playground/model-search.tsx";
 import { NoModel } from "../playground/no-model.tsx";
 
 const Card = ({ of, isFavourite, favour }: { of: ModelDto; isFavourite: boolean; favour: () => void }): VNode => (
@@ -42,26 +43,7 @@ const Loaded = ({ models, mode }: ModelsDto): VNode => {
   const found = matchModels(inOrder(models, mode), search, kind);
   return (
     <div class="models">
-      <div class="model-search">
-        <input
-          type="search"
-          aria-label={words.model.search}
-          placeholder={words.model.search}
-          value={search}
-          onInput={({ currentTarget }) => change("q", currentTarget.value)}
-        />
-        <fieldset>
-          <legend class="unseen">{words.model.kind}</legend>
-          <div class="segments">
-            {KIND_CHOICES.map((value) => (
-              <label key={value} class="segment">
-                <input type="radio" name="model-kind" checked={kind === value} onChange={() => change("kind", value)} />
-                <span>{words.model.kinds[value]}</span>
-              </label>
-            ))}
-          </div>
-        </fieldset>
-      </div>
+      <ModelSearch {...{ search, kind }} setSearch={(text) => change("q", text)} setKind={(value) => change("kind", value)} />
       {found.length === 0 && <p role="status">{words.model.noMatch(search)}</p>}
       {groupsOf(found, search, remembered).map(({ title, models: group }) => (
         <section key={title} aria-label={title}>

@@ -8,10 +8,8 @@ import { Modal } from "../../components/modal.tsx";
 import { words } from "../../words/console-words.ts";
 import { type Remembered, withFavourite } from "./draft.ts";
 import { fromPrice, matchModels, tasksOf } from "./model-facts.ts";
+import { type KindChoice, ModelSearch } from "./model-search.tsx";
 
-/** The kinds of a search; an empty text is all of them. */
-export const KIND_CHOICES = ["", "image", "video", "audio"] as const;
-export type KindChoice = (typeof KIND_CHOICES)[number];
 const ICONS: Readonly<Record<ModelDto["kind"], IconNode>> = { image: Image, video: Clapperboard, audio: AudioLines };
 
 /** The kind of a model, as a coloured tile. */
@@ -92,26 +90,7 @@ export const ModelChooser = (of: Props): VNode => {
   const found = matchModels(of.models, search, kind);
   return (
     <Modal title={of.title} class="model-chooser" close={of.close}>
-      <div class="model-search">
-        <input
-          type="search"
-          aria-label={words.model.search}
-          placeholder={words.model.search}
-          value={search}
-          onInput={({ currentTarget }) => setSearch(currentTarget.value)}
-        />
-        <fieldset>
-          <legend class="unseen">{words.model.kind}</legend>
-          <div class="segments">
-            {KIND_CHOICES.map((value) => (
-              <label key={value} class="segment">
-                <input type="radio" name="model-kind" checked={kind === value} onChange={() => setKind(value)} />
-                <span>{words.model.kinds[value]}</span>
-              </label>
-            ))}
-          </div>
-        </fieldset>
-      </div>
+      <ModelSearch {...{ search, setSearch, kind, setKind }} />
       <div class="model-groups">
         {found.length === 0 && <p role="status">{words.model.noMatch(search)}</p>}
         {groupsOf(found, search, of.remembered).map(({ title, models }) => (
