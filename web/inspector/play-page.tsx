@@ -18,6 +18,7 @@ import {
 } from "../../actors/replay/playground.ts";
 import { usd } from "../components/format.ts";
 import { words } from "../words/inspector-words.ts";
+import { FromTo } from "./arrow.tsx";
 import { Chart } from "./chart.tsx";
 import { effectText } from "./effect-text.ts";
 import { chartFiles, Exports } from "./exports.tsx";
@@ -76,7 +77,7 @@ const History = ({ steps, first }: { steps: readonly PlayedStep[]; first: Playgr
         <span class="step-time">+{elapsed((step.event.atMs ?? step.after.nowMs) - first.nowMs)}</span>
         <strong>{step.event.type}</strong>
         <span class="step-way">
-          {step.from} → {step.to}
+          <FromTo from={step.from} to={step.to} />
         </span>
         {step.outputs.map((output) => (
           <span key={outputText(output)} class="step-text">
