@@ -23,6 +23,7 @@ import { Chart } from "./chart.tsx";
 import { effectText } from "./effect-text.ts";
 import { chartFiles, Exports } from "./exports.tsx";
 import { elapsed } from "./format.ts";
+import { Scrolling } from "./scrolling.tsx";
 import { Guards, Memory } from "./step-detail.tsx";
 
 const MINUTE_MS = 60_000;
@@ -152,7 +153,9 @@ const Board = ({ machine, chart, isCovering }: { machine: MachineName; chart: Ch
               </button>
             ))}
           </div>
-          <Offers offers={offers} report={report} />
+          <Scrolling class="play-scroll" label={text.send}>
+            <Offers offers={offers} report={report} />
+          </Scrolling>
           <h2>{text.history}</h2>
           {steps.length === 0 ? <p>{text.empty}</p> : null}
           <History steps={steps} first={first} />
