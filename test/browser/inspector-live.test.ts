@@ -41,7 +41,7 @@ here("the live page", () => {
     harness.clock.skip(280_000);
     await actorOf(page, id).getByText("succeeded").waitFor();
     await lines(page)
-      .getByText(/^running\.[a-z.]+ → succeeded$/i)
+      .getByText(/^running\.[a-z.]+ to succeeded$/i)
       .waitFor();
     expect(await page.content()).not.toContain("canary-9");
     const hosts = new Set(asked.map((address) => new URL(address).hostname));

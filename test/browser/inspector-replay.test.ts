@@ -36,7 +36,7 @@ here("the Replay page", () => {
     expect(reported).toHaveLength(events.length + 1);
     for (const { version, event, stateAfter } of events) {
       expect(reported[version]).toContain(event.type);
-      expect(reported[version]).toContain(`→ ${stateAfter}`);
+      expect(reported[version]).toContain(` to ${stateAfter}`);
     }
     expect(reported[0]).toContain("hold $0.30");
     expect(reported.at(-1)).toContain("capture $0.30");
@@ -100,7 +100,7 @@ here("the Replay page", () => {
         .textContent(),
     ).toBe("current.sends01");
     await steps(page).nth(events.length).click();
-    expect(await detail(page).textContent()).toContain("capture $0.30 held → charged");
+    expect(await detail(page).textContent()).toContain("capture $0.30 held to charged");
     await close();
   }, 60_000);
 

@@ -49,9 +49,30 @@ export const lookOf = (transitions: readonly ChartTransition[], { taken = [], ed
     coverage !== undefined && transitions.some(({ id }) => !coverage.includes(id)) && "is-uncovered",
   );
 
-const signOf = (look: string, { coverage }: Marks): string => {
-  if (coverage === undefined) return "";
-  return look.includes("is-uncovered") ? "✗ " : "✓ ";
+type Covered = "tested" | "notTested";
+const coveredOf = (look: string, { coverage }: Marks): Covered | null => {
+  if (coverage === undefined) return null;
+  return look.includes("is-uncovered") ? "notTested" : "tested";
+};
+
+/** Width of a sign with its distance to the label. */
+const SIGN_WIDTH = 17;
+/** A check mark or a cross, around its centre. */
+const SIGNS: Readonly<Record<Covered, string>> = { tested: "M-5 0l3.5 4l6.5-8", notTested: "M-4-4l8 8M4-4l-8 8" };
+
+/** The label of a line, with a sign before it if the chart shows the coverage of tests. */
+const Label = ({ text, at: [x, y], covered }: { text: string; at: Point; covered: Covered | null }): VNode => {
+  const sign = covered === null ? 0 : SIGN_WIDTH;
+  const width = labelWidth(text) + sign;
+  return (
+    <>
+      <rect class="chart-pill" x={x - width / 2} y={y - LABEL_HEIGHT / 2} width={width} height={LABEL_HEIGHT} rx="11" />
+      {covered && <path class="chart-sign" d={SIGNS[covered]} transform={`translate(${x - width / 2 + 13} ${y})`} />}
+      <text class="chart-line" x={x + sign / 2} y={y + 5.5} text-anchor="middle">
+        {text}
+      </text>
+    </>
+  );
 };
 
 const BundleLine = ({ bundle, of }: { bundle: Bundle; of: Props }): VNode => {
@@ -59,29 +80,20 @@ const BundleLine = ({ bundle, of }: { bundle: Bundle; of: Props }): VNode => {
   const { points, label } = layout.lines[bundle.id] ?? { points: [], label: [0, 0] };
   const all = [...bundle.forth, ...bundle.back];
   const look = lookOf(all, marks);
-  const text = signOf(look, marks) + labelOf(level, bundle);
-  const width = labelWidth(text);
+  const covered = coveredOf(look, marks);
+  const { chart: text } = words.inspector;
+  const about = [text.transitions(all.length), ...(covered ? [text[covered]] : [])].join(", ");
   const isSelected = selected?.kind === "bundle" && selected.id === bundle.id;
   return (
     <g class={classes("chart-arrow", look, isSelected && "is-selected")} data-bundle={bundle.id}>
-      <title>{`${bundle.from} ${bundle.back.length > 0 ? "↔" : "→"} ${bundle.to}: ${words.inspector.chart.transitions(all.length)}`}</title>
+      <title>{`${bundle.from} ${bundle.back.length > 0 ? "↔" : "→"} ${bundle.to}: ${about}`}</title>
       <path class="chart-reach" d={curve(points)} />
       <path class="chart-way" d={curve(points)} />
       <path class={classes("chart-head", lookOf(bundle.forth, marks))} d={head(points)} />
       {bundle.back.length > 0 && (
         <path class={classes("chart-head", lookOf(bundle.back, marks))} d={head([...points].reverse())} />
       )}
-      <rect
-        class="chart-pill"
-        x={label[0] - width / 2}
-        y={label[1] - LABEL_HEIGHT / 2}
-        width={width}
-        height={LABEL_HEIGHT}
-        rx="11"
-      />
-      <text class="chart-line" x={label[0]} y={label[1] + 5.5} text-anchor="middle">
-        {text}
-      </text>
+      <Label text={labelOf(level, bundle)} at={label} covered={covered} />
     </g>
   );
 };

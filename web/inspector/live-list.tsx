@@ -1,7 +1,9 @@
 // List of registered actors, newest first, shown in pages.
+import { Check, Circle, type IconNode } from "lucide";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { ActorRow } from "../../src/inspector/dto.ts";
+import { Icon } from "../components/icon.tsx";
 import { words } from "../words/inspector-words.ts";
 import { number } from "./format.ts";
 import { stateName } from "./state-name.ts";
@@ -18,7 +20,8 @@ export const age = (ms: number): string => {
   return seconds < 172_800 ? text.hours(Math.floor(seconds / 3600)) : text.days(Math.floor(seconds / 86_400));
 };
 
-const SIGN: Record<ActorRow["actor"], string> = { live: "●", none: "○", ended: "✓" };
+/** A circle is filled if the actor is in memory. */
+const SIGN: Record<ActorRow["actor"], IconNode> = { live: Circle, none: Circle, ended: Check };
 
 const Row = ({
   row,
@@ -37,7 +40,7 @@ const Row = ({
     <li class={`is-${row.actor}`}>
       <button type="button" onClick={choose} aria-pressed={isChosen} title={about}>
         <span class="live-sign" title={text.actor[row.actor]} role="img" aria-label={text.actor[row.actor]}>
-          {SIGN[row.actor]}
+          <Icon of={SIGN[row.actor]} size={12} />
         </span>
         <span class="live-name">{row.name}</span>
         <span class="live-age">{row.bornAtMs === null ? "" : age(nowMs - row.bornAtMs)}</span>

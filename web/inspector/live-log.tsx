@@ -8,6 +8,7 @@ import type { ActorKind, ChosenActor, SeenEvent } from "../../src/inspector/dto.
 import { Icon } from "../components/icon.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { words } from "../words/inspector-words.ts";
+import { FromTo } from "./arrow.tsx";
 import { LiveMemory } from "./context-panel.tsx";
 import { clockText } from "./format.ts";
 import { Scrolling } from "./scrolling.tsx";
@@ -17,8 +18,14 @@ const DRAWN = 100;
 /** A list that is scrolled by less still follows. */
 const FOLLOWS_WITHIN = 8;
 
-const wayText = ({ kind, from, to }: Pick<SeenEvent, "kind" | "from" | "to"> & { kind: ActorKind }): string =>
-  `${from === null ? "" : `${stateName(kind, from)} → `}${stateName(kind, to)}`;
+type Moved = Pick<SeenEvent, "kind" | "from" | "to"> & { kind: ActorKind };
+const namesOf = ({ kind, from, to }: Moved) => ({ from: from === null ? null : stateName(kind, from), to: stateName(kind, to) });
+
+/** The text that the filter searches. */
+const wayText = (event: Moved): string => {
+  const { from, to } = namesOf(event);
+  return `${from === null ? "" : `${from} → `}${to}`;
+};
 
 const isWanted = (event: SeenEvent, text: string): boolean =>
   text === "" || [event.type, event.id, wayText(event), event.node ?? ""].some((each) => each.toLowerCase().includes(text));
@@ -29,7 +36,9 @@ const Line = ({ event, isSelected, isReached, select }: LineProps): VNode => (
     <button type="button" class="live-event" aria-pressed={isSelected} tabIndex={isReached ? 0 : -1} onClick={select}>
       <time dateTime={new Date(event.atMs).toISOString()}>{clockText(event.atMs)}</time>
       <strong>{event.type}</strong>
-      <span class="live-way">{wayText(event)}</span>
+      <span class="live-way">
+        <FromTo {...namesOf(event)} />
+      </span>
       <span class="live-whose">{event.id}</span>
       {event.node === undefined ? null : <span class="live-node">{event.node}</span>}
     </button>
@@ -42,7 +51,10 @@ const Payload = ({ event, choose }: { event: SeenEvent | null; choose: (id: stri
   return (
     <section class="live-payload" aria-label={text.payload}>
       <p>
-        <strong>{event.type}</strong> <span class="live-way">{wayText(event)}</span>
+        <strong>{event.type}</strong>{" "}
+        <span class="live-way">
+          <FromTo {...namesOf(event)} />
+        </span>
       </p>
       <p class="live-payload-of">
         <button type="button" class="button is-small" onClick={() => choose(event.id)}>

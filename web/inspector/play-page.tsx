@@ -18,10 +18,12 @@ import {
 } from "../../actors/replay/playground.ts";
 import { usd } from "../components/format.ts";
 import { words } from "../words/inspector-words.ts";
+import { FromTo } from "./arrow.tsx";
 import { Chart } from "./chart.tsx";
 import { effectText } from "./effect-text.ts";
 import { chartFiles, Exports } from "./exports.tsx";
 import { elapsed } from "./format.ts";
+import { Scrolling } from "./scrolling.tsx";
 import { Guards, Memory } from "./step-detail.tsx";
 
 const MINUTE_MS = 60_000;
@@ -76,7 +78,7 @@ const History = ({ steps, first }: { steps: readonly PlayedStep[]; first: Playgr
         <span class="step-time">+{elapsed((step.event.atMs ?? step.after.nowMs) - first.nowMs)}</span>
         <strong>{step.event.type}</strong>
         <span class="step-way">
-          {step.from} → {step.to}
+          <FromTo from={step.from} to={step.to} />
         </span>
         {step.outputs.map((output) => (
           <span key={outputText(output)} class="step-text">
@@ -151,7 +153,9 @@ const Board = ({ machine, chart, isCovering }: { machine: MachineName; chart: Ch
               </button>
             ))}
           </div>
-          <Offers offers={offers} report={report} />
+          <Scrolling class="play-scroll" label={text.send}>
+            <Offers offers={offers} report={report} />
+          </Scrolling>
           <h2>{text.history}</h2>
           {steps.length === 0 ? <p>{text.empty}</p> : null}
           <History steps={steps} first={first} />

@@ -2,12 +2,14 @@
 //
 // The input of the replay is the stored generation events.
 
+import { Check, X } from "lucide";
 import type { VNode } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { chartOf } from "../../actors/chart/chart.ts";
 import { generationMachine } from "../../actors/generation/machine.ts";
 import { marksAt, type Replay, type ReplayStep, replay, wayOf } from "../../actors/replay/replay.ts";
 import type { GenerationHistoryDto } from "../../src/inspector/generation-history-dto.ts";
+import { Icon } from "../components/icon.tsx";
 import { words } from "../words/inspector-words.ts";
 import { Chart } from "./chart.tsx";
 import { CostSummary } from "./cost-summary.tsx";
@@ -22,11 +24,13 @@ const CHART = chartOf(generationMachine);
 const Verdict = ({ replayed }: { replayed: Replay }): VNode =>
   replayed.agrees ? (
     <p class="replay-verdict is-right" role="status">
-      ✓ {words.inspector.replay.agrees(replayed.steps.length - 1)}
+      <Icon of={Check} size={16} /> {words.inspector.replay.agrees(replayed.steps.length - 1)}
     </p>
   ) : (
     <div class="replay-verdict is-wrong" role="alert">
-      <p>✗ {words.inspector.replay.disagree}</p>
+      <p>
+        <Icon of={X} size={16} /> {words.inspector.replay.disagree}
+      </p>
       <ul>
         {replayed.faults.map((fault) => (
           <li key={fault}>{fault}</li>

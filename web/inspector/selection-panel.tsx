@@ -6,21 +6,19 @@ import type { Marks } from "../../actors/chart/drawing.ts";
 import type { Level } from "../../actors/chart/levels.ts";
 import { Icon } from "../components/icon.tsx";
 import { words } from "../words/inspector-words.ts";
+import { Arrow, FromTo } from "./arrow.tsx";
 import { lookOf, type Selection } from "./level-drawing.tsx";
 
-type Group = { title: string; transitions: readonly ChartTransition[] };
+/** Transitions with the same target, and with the same source unless `source` is null. */
+type Group = { source: string | null; target: string | null; transitions: readonly ChartTransition[] };
 
 const byTarget = (transitions: readonly ChartTransition[]): Group[] =>
-  [...Map.groupBy(transitions, ({ target }) => target)].map(([target, some]) => ({
-    title: target === null ? words.inspector.chart.stays : `→ ${target}`,
-    transitions: some,
-  }));
+  [...Map.groupBy(transitions, ({ target }) => target)].map(([target, some]) => ({ source: null, target, transitions: some }));
 
 const bySource = (transitions: readonly ChartTransition[]): Group[] =>
-  [...Map.groupBy(transitions, ({ source, target }) => `${source} → ${target}`)].map(([title, some]) => ({
-    title,
-    transitions: some,
-  }));
+  [...Map.groupBy(transitions, ({ source }) => source)].flatMap(([source, some]) =>
+    byTarget(some).map((group) => ({ ...group, source })),
+  );
 
 const groupsOf = (chart: Chart, level: Level, { kind, id }: Selection): Group[] => {
   if (kind === "state") return byTarget(chart.transitions.filter(({ source }) => source === id));
@@ -32,12 +30,23 @@ const groupsOf = (chart: Chart, level: Level, { kind, id }: Selection): Group[] 
   return bySource(passages.find(({ outside }) => outside === id)?.transitions ?? []);
 };
 
-const titleOf = (level: Level, { kind, id }: Selection): string => {
+const GroupTitle = ({ source, target }: Group): VNode => {
+  if (target === null) return <>{words.inspector.chart.stays}</>;
+  if (source !== null) return <FromTo from={source} to={target} />;
+  return (
+    <>
+      <Arrow /> {target}
+    </>
+  );
+};
+
+const Title = ({ level, selected: { kind, id } }: { level: Level; selected: Selection }): VNode => {
   const inside = level.parent === "" ? words.inspector.chart.all : level.parent;
-  if (kind === "entry") return `${id} → ${inside}`;
-  if (kind === "exit") return `${inside} → ${id}`;
+  if (kind === "entry") return <FromTo from={id} to={inside} />;
+  if (kind === "exit") return <FromTo from={inside} to={id} />;
   const bundle = level.bundles.find((each) => each.id === id);
-  return kind === "bundle" && bundle ? `${bundle.from} ${bundle.back.length > 0 ? "↔" : "→"} ${bundle.to}` : id;
+  if (kind !== "bundle" || !bundle) return <>{id}</>;
+  return <FromTo from={bundle.from} to={bundle.to} isBoth={bundle.back.length > 0} />;
 };
 
 /** Says in words what a mark shows by colour. */
@@ -59,20 +68,22 @@ export const SelectionPanel = ({ chart, level, selected, marks, close }: Props):
   return (
     <section class="chart-panel" aria-label={text.selection} aria-live="polite">
       <div class="chart-panel-head">
-        <h3>{titleOf(level, selected)}</h3>
+        <h3>
+          <Title level={level} selected={selected} />
+        </h3>
         <button type="button" class="button is-quiet is-icon is-small" aria-label={words.actions.close} onClick={close}>
           <Icon of={X} size={16} />
         </button>
       </div>
       {state?.description ? <p>{state.description}</p> : null}
       {groups.length === 0 ? <p class="muted">{text.noneLeave}</p> : null}
-      {groups.map(({ title, transitions }) => (
-        <div key={title} class="chart-group">
+      {groups.map((group) => (
+        <div key={`${group.source} ${group.target}`} class="chart-group">
           <h4>
-            {title} <span class="chart-mark">{text.transitions(transitions.length)}</span>
+            <GroupTitle {...group} /> <span class="chart-mark">{text.transitions(group.transitions.length)}</span>
           </h4>
           <ul>
-            {transitions.map((transition) => (
+            {group.transitions.map((transition) => (
               <li key={transition.id} class={lookOf([transition], marks)}>
                 <code>
                   {transition.event}

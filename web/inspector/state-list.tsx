@@ -1,6 +1,7 @@
 // A statechart as a list of states with description, count and transitions.
 import type { VNode } from "preact";
 import { words } from "../words/inspector-words.ts";
+import { Arrow } from "./arrow.tsx";
 import type { ChartProps } from "./chart.tsx";
 import { TransitionMarks } from "./selection-panel.tsx";
 
@@ -32,7 +33,7 @@ export const StateList = (props: Props): VNode => {
                   <li key={transition.id}>
                     <code>
                       {transition.event}
-                      {transition.guard ? ` [${transition.guard}]` : ""} → {transition.target ?? text.staysShort}
+                      {transition.guard ? ` [${transition.guard}]` : ""} <Arrow /> {transition.target ?? text.staysShort}
                     </code>
                     <TransitionMarks transition={transition} marks={props} />
                   </li>

@@ -6,6 +6,7 @@ import type { Considered } from "../../actors/replay/dry-run.ts";
 import type { ReplayStep, StateChange } from "../../actors/replay/replay.ts";
 import { usd } from "../components/format.ts";
 import { words } from "../words/inspector-words.ts";
+import { Arrow, FromTo } from "./arrow.tsx";
 import { differences } from "./context-diff.ts";
 import { effectText } from "./effect-text.ts";
 import { Scrolling } from "./scrolling.tsx";
@@ -26,7 +27,7 @@ export const Guards = ({ considered }: { considered: readonly Considered[] }): V
       <ul>
         {requested.map(({ transition, guard, holds }) => (
           <li key={transition}>
-            <code>{guard}</code> {holds ? words.inspector.step.yes : words.inspector.step.no}
+            <code>{guard}</code>: {holds ? words.inspector.step.yes : words.inspector.step.no}
           </li>
         ))}
       </ul>
@@ -43,7 +44,7 @@ const Ledger = ({ transfers }: { transfers: readonly StateChange[] }): VNode | n
             <strong>
               {kind} {usd(credits)}
             </strong>{" "}
-            {from} → {to}
+            <FromTo from={from} to={to} />
           </li>
         ))}
       </ul>
@@ -120,7 +121,7 @@ export const StepDetail = ({ step, before, nameOf = (routeId) => routeId }: Prop
       <p class="step-way">
         {step.from === null ? null : (
           <>
-            <code>{step.from}</code> →{" "}
+            <code>{step.from}</code> <Arrow />{" "}
           </>
         )}
         <code>{step.to}</code>

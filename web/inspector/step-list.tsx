@@ -4,6 +4,7 @@ import type { VNode } from "preact";
 import type { ReplayStep } from "../../actors/replay/replay.ts";
 import { usd } from "../components/format.ts";
 import { words } from "../words/inspector-words.ts";
+import { FromTo } from "./arrow.tsx";
 import { elapsed } from "./format.ts";
 
 type Props = { steps: readonly ReplayStep[]; at: number; go: (at: number) => void };
@@ -29,8 +30,7 @@ const Step = ({
         <span class="step-time">+{elapsed(step.atMs - startMs)}</span>
         <strong>{step.event?.type ?? text.acceptance}</strong>
         <span class="step-way">
-          {step.from === null ? "" : `${step.from} → `}
-          {step.to}
+          <FromTo from={step.from} to={step.to} />
         </span>
         <span class="step-text">{step.description}</span>
         {step.transfers.map(({ kind, credits }) => (

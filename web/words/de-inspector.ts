@@ -237,6 +237,7 @@ export const inspector: InspectorWords["inspector"] = {
     releases: (code) => `Hauptbuch: gibt die ganze Reservierung frei; ${code}`,
     effect: (what) => `Wirkung: ${what}`,
   },
+  arrow: { to: "nach", both: "nach und von" },
   exports: {
     title: "Speichern als",
     failed: "Die Datei konnte nicht erzeugt werden. Laden Sie die Seite neu und versuchen Sie es noch einmal.",

@@ -234,6 +234,7 @@ export const inspector = {
     releases: (code: string) => `ledger: releases the whole hold; ${code}`,
     effect: (what: string) => `effect: ${what}`,
   },
+  arrow: { to: "to", both: "to and from" },
   exports: { title: "Save as", failed: "The file could not be created. Reload the page and try again." },
   failures: {
     refused_input: "the provider's content rules refuse the input",
