@@ -19,8 +19,10 @@ export const limitText = (bytes: number): string => {
   return bytes > 0 && bytes % size === 0 ? `${(bytes / size).toLocaleString(locale)} ${unit}` : bytesText(bytes);
 };
 
-const nameOf = (of: GenerationDto, file: FileDto): string =>
-  `${of.prompt ?? of.model}${of.files.length > 1 ? `, file ${file.n}` : ""}`;
+/** Name of a generation in lists and for screen readers. A prompt of blanks has no text to click. */
+export const titleOf = ({ prompt, model }: Pick<GenerationDto, "prompt" | "model">): string => prompt?.trim() || model;
+
+const nameOf = (of: GenerationDto, file: FileDto): string => `${titleOf(of)}${of.files.length > 1 ? `, file ${file.n}` : ""}`;
 
 /** Requests the reason why a file could not be shown; null if the file exists and only its format is not supported here. */
 const promptReason = async ({ url }: FileDto): Promise<string | null> => {
