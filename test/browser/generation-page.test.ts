@@ -86,4 +86,24 @@ here("the page of a generation", () => {
     await page.locator("dt", { hasText: "Took" }).waitFor();
     await close();
   });
+
+  test("has the words, amounts and questions of a German browser", async () => {
+    const { id } = await harness.submit("vidmodel-2.0-fast", { prompt: "[sim:stuck] Nebel", resolution: "480p", duration: 4 });
+    await harness.until(id, ({ status }) => status === "running");
+    const { page, close } = await watch(browser, {
+      ...{ url: harness.url, visitor, path: `/console/generations/${id}` },
+      look: { locale: "de-DE", timezoneId: "Europe/Berlin" },
+    });
+    await page.getByRole("table", { name: "Versuche" }).waitFor();
+    await page.getByRole("button", { name: "Abbrechen", exact: true }).click();
+    const question = page.getByRole("dialog", { name: "Diese Generierung abbrechen?" });
+    await question.getByRole("button", { name: "Generierung abbrechen" }).click();
+    await harness.until(id);
+    await page.getByRole("button", { name: "Löschen" }).click();
+    await page.getByRole("dialog", { name: "Diese Generierung löschen?" }).getByRole("button", { name: "Behalten" }).click();
+    // The sentences of the service about an attempt are in English.
+    const text = (await page.locator("body").textContent()) ?? "";
+    expect(text.match(/\b(Attempts?|Outcome|Began|Took|Price|after \d|Cancel|Delete|Cost|Created)\b/g)).toBeNull();
+    await close();
+  });
 });

@@ -200,6 +200,7 @@ export const USER_PROMISES: readonly UserPromise[] = [
   [
     "A browser gets words, dates and amounts of one language",
     [MONEY, "a German browser gets dates, amounts and words of one language on every money page"],
+    [GENERATION, "has the words, amounts and questions of a German browser"],
     ["browser/inspector-events.test.ts", "are in the language of the browser, with its dates and numbers"],
   ],
   [
