@@ -6,7 +6,8 @@
 
 Sent again with the same IDEMPOTENCY_KEY in the environment, it finds the generation of before instead of making another.
 Ends with 0 when the files are saved, 1 when the generation failed, 2 with one line about what else went wrong: a wrong word or
-setting (reported before anything is bought), an error of the service, no response, or a file that cannot be saved.
+setting (reported before anything is bought), an error of the service, no response, or a file that cannot be saved. Ctrl-C ends it
+with 130 and says how to get the files of a generation that was submitted.
 """
 import http.client
 import json
@@ -83,11 +84,12 @@ def ask(path, body=None, headers=None):
             if error.code != 429 and error.code < 500 or sent == TRIES:
                 raise fault from None
             wait = error.headers.get("Retry-After", "")
-            pause = float(wait) if wait.isdigit() else min(10, 2 ** (sent - 2))
-        except (OSError, http.client.HTTPException):
+            pause, why = float(wait) if wait.isdigit() else min(10, 2 ** (sent - 2)), fault.code
+        except (OSError, http.client.HTTPException) as error:
             if sent == TRIES:
                 raise
-            pause = min(10, 2 ** (sent - 2))
+            pause, why = min(10, 2 ** (sent - 2)), f"no answer from {URL}: {getattr(error, 'reason', error)}"
+        print(f"{why}; try {sent + 1} of {TRIES} in {pause:g} s", file=sys.stderr)
         time.sleep(pause * random.uniform(1, 1.1))
     raise AssertionError("unreachable")
 
@@ -187,9 +189,18 @@ def main(words):
         raise Mistake("GENROUTER_API_KEY is not set to a key, gr_live_... or gr_test_...")
     if not is_word(key):
         raise Mistake("IDEMPOTENCY_KEY has characters that a key cannot have")
-    generation = submit(model, given, key)
-    print(f"{generation['id']} quoted ${generation['quoted_usd']:.2f}", file=sys.stderr)
-    generation = wait(generation)
+    try:
+        generation = submit(model, given, key)
+        print(f"{generation['id']} quoted ${generation['quoted_usd']:.2f}", file=sys.stderr)
+        return fetch(wait(generation), wanted)
+    except KeyboardInterrupt:
+        # The same key finds the generation, whether the service had accepted it or not.
+        print(f"stopped; a submitted generation continues, and the same command with IDEMPOTENCY_KEY={key} fetches it", file=sys.stderr)
+        return 130
+
+
+def fetch(generation, wanted):
+    """Saves the files of a generation that has ended. Returns the exit code."""
     if generation["status"] == "failed":
         print(f"failed: {generation['error']['code']}: {generation['error']['message']}", file=sys.stderr)
         return 1

@@ -31,6 +31,11 @@ const key = process.env.GENROUTER_API_KEY ?? "";
 class ServiceError extends Error {}
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+/** Says why a request is repeated, and waits. */
+const pause = (why: string, tries: number, ms: number) => {
+  console.error(`${why}; try ${tries + 1} of ${TRIES} in ${ms / 1000} s`);
+  return sleep(ms);
+};
 
 /** Sends one request, and repeats it after 429, 5xx and lost connections. @throws ServiceError with the JSON of the error */
 const request = async (path: string, init: RequestInit = {}): Promise<Response> => {
@@ -46,10 +51,10 @@ const request = async (path: string, init: RequestInit = {}): Promise<Response> 
       if (response.status === 302 && location !== null) return await fetch(new URL(location, url), { signal });
       if (response.ok) return response;
       if (isLast || (response.status !== 429 && response.status < 500)) throw new ServiceError(await response.text());
-      await sleep(Number(response.headers.get("retry-after")) * 1000 || backoffMs);
+      await pause(`status ${response.status}`, tries, Number(response.headers.get("retry-after")) * 1000 || backoffMs);
     } catch (error) {
       if (isLast || error instanceof ServiceError) throw error;
-      await sleep(backoffMs);
+      await pause(`no answer from ${url}: ${(error as Error).message}`, tries, backoffMs);
     }
   }
 };

@@ -101,9 +101,10 @@ here("the operator pages", () => {
     await close();
   }, 60_000);
 
-  test("creates an account with its initial credits", async () => {
+  test("creates an account with its initial credits, and says who can read its name", async () => {
     const { page, close } = await visit("accounts");
     await page.getByRole("button", { name: "New account" }).click();
+    await page.getByRole("dialog").getByText("Its users can read it.").waitFor();
     await page.getByLabel("Name (required)").fill("Studio Nord");
     await page.getByLabel("Initial credits in USD").fill("a lot");
     await page.getByRole("button", { name: "Create account" }).click();

@@ -61,3 +61,14 @@ test("the npm scripts that run the service install production packages only", ()
   for (const name of ["start", "genrouter"] as const)
     expect(packageJson.scripts[name]).toMatch(/^node scripts\/bun\.mjs --production (?:--at-caller )?src\/main\.ts/);
 });
+
+test("a command that npm runs from another directory writes a relative path there, not in the repository", () => {
+  const place = makeScratch("gr-caller-");
+  const { exitCode, stderr } = Bun.spawnSync(
+    ["npm", "--prefix", root, "run", "-s", "genrouter", "--", "statechart", "diagram", "generation", "-o", "chart.mmd"],
+    { cwd: place, env: { PATH: process.env.PATH ?? "", HOME: place } },
+  );
+  expect([exitCode, stderr.toString(), existsSync(join(root, "chart.mmd"))]).toEqual([0, expect.any(String), false]);
+  expect(readFileSync(join(place, "chart.mmd"), "utf8")).not.toBe("");
+  dropScratch(place);
+});

@@ -228,3 +228,19 @@ test("--json prints one document with the saved files, and an API error has its 
   });
   await Promise.all([service.stop(), refusing.stop()]);
 });
+
+test("a file whose type differs from the extension of its name is saved, and reported", async () => {
+  const service = serve({
+    [SUBMIT]: [() => Response.json(generation("succeeded"), { status: 202 })],
+    [FILE]: [() => new Response("bytes", { headers: { "content-type": "image/png" } })],
+  });
+  const place = freshDir();
+  for (const [name, says] of [
+    ["clip.mp4", `${join(place, "clip.mp4")} is image/png; such files usually end in .png`],
+    ["picture.png", undefined],
+  ] as const) {
+    const { exit, err } = await generate(service.url, join(place, name));
+    expect([exit as number, err.split("\n").find((line) => line.includes("usually end"))]).toEqual([0, says]);
+  }
+  await service.stop();
+});

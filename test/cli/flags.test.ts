@@ -178,6 +178,14 @@ describe("readSettings", () => {
   });
 });
 
+test("every command uses the same two marks", async () => {
+  const used = new Set<string>();
+  for await (const path of new Bun.Glob("src/cli/**/*.ts").scan(join(import.meta.dir, "../..")))
+    for (const [mark] of (await Bun.file(join(import.meta.dir, "../..", path)).text()).matchAll(/[\u2713-\u2718\u274c\u2705]/g))
+      used.add(mark);
+  expect([...used].sort()).toEqual(["✔", "✘"]);
+});
+
 test.each<[Record<string, string>, boolean, boolean]>([
   [{}, true, true],
   [{}, false, false],

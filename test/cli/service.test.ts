@@ -227,6 +227,15 @@ test("SIGTERM drains and the service exits with 0; verify passes before and afte
   expect(await new Response(live.stderr).text()).toMatch(/created for the simulator/);
 });
 
+test("the start names the revision of the sources", async () => {
+  const service = await start(freshDir());
+  const { err } = await stop(service);
+  const git = Bun.spawnSync(["git", "rev-parse", "HEAD"], { cwd: import.meta.dir });
+  const [, printed = ""] = /^genrouter \S+ \(interface \S+, rev (\w+), /m.exec(err) ?? [];
+  if (git.exitCode === 0) expect([printed.length > 6, git.stdout.toString().startsWith(printed)]).toEqual([true, true]);
+  else expect(printed).toBe("unknown");
+});
+
 test("verify exits with 1 and prints the rows when a balance was changed by hand", async () => {
   const dir = freshDir();
   expect((await runHere(["accounts", "create", "--name", "demo", "--credit-usd", "5", "--data", dir])).exit as number).toBe(0);

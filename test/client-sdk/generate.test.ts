@@ -171,10 +171,13 @@ describe("errors of the service", () => {
     await young.close();
   });
 
-  test("a submission to an unreachable service is tried ten times with growing pauses", async () => {
+  test("a submission to an unreachable service is tried ten times with growing pauses, and the caller hears of each", async () => {
     const { client, sent, pauses } = bedIn(harness, { url: `http://127.0.0.1:${CLOSED_PORT}` });
-    const fault = await faultOf(client.submit(PICTURES), GenrouterError);
+    const reported: string[] = [];
+    const onRetry = ({ code }: GenrouterError, ms: number) => void reported.push(`${code} ${ms / 0.75}`);
+    const fault = await faultOf(client.submit(PICTURES, { onRetry }), GenrouterError);
     expect([fault.code, fault.status, fault.requestId, sent.length]).toEqual(["unreachable", 0, null, 10]);
+    expect([reported.length, reported[0]]).toEqual([9, "unreachable 500"]);
     expect(pauses.map((ms) => ms / 0.75)).toEqual([500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000, 10_000, 10_000]);
   });
 

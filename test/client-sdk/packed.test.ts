@@ -1,6 +1,6 @@
 // The published client package: current types, its files, and programs of a user that run on Node and Bun and type-check.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type Harness, openHarness } from "../harness.ts";
@@ -74,14 +74,24 @@ test("the package contains its modules, their types, a README and a licence, and
     expect(readFileSync(join(installed, name), "utf8")).not.toMatch(/"\.[^"]+\.ts"|bun:|\bBun\./);
 });
 
+const quickStart = (): string => {
+  const page = readFileSync(join(CLIENT, "README.md"), "utf8");
+  return /```ts quick-start\n([\s\S]*?)```/.exec(page)?.[1] ?? "";
+};
+/** Compiles a directory with the current version of the compiler and the one before it. */
+const compile = async (dir: string): Promise<void> => {
+  for (const compiler of [ROOT, CLIENT]) {
+    const { code, out } = await run(["node", join(compiler, "node_modules/typescript/bin/tsc"), "-p", "."], dir);
+    expect([compiler, out, code]).toEqual([compiler, "", 0]);
+  }
+};
+
 test.each(["node", process.execPath])(
   "the quick start of the client's README runs unchanged on %s",
   async (runtime) => {
-    const page = readFileSync(join(CLIENT, "README.md"), "utf8");
-    const [, program = ""] = /```ts quick-start\n([\s\S]*?)```/.exec(page) ?? [];
     const dir = join(place, runtime === "node" ? "on-node" : "on-bun");
     mkdirSync(dir);
-    writeFileSync(join(dir, "start.mjs"), program);
+    writeFileSync(join(dir, "start.mjs"), quickStart());
     const ran = await run([runtime, "start.mjs"], dir, { GENROUTER_URL: harness.url, GENROUTER_API_KEY: harness.tenant.key });
     expect([ran.code, ran.err]).toEqual([0, ""]);
     expect(ran.out).toMatch(/charged \$0\.20/);
@@ -123,9 +133,22 @@ void shown;
   );
   const options = { module: "NodeNext", target: "ES2023", lib: ["ES2023", "DOM"], strict: true, noEmit: true, types: [] };
   writeFileSync(join(place, "tsconfig.json"), JSON.stringify({ compilerOptions: options, files: ["typed.ts"] }));
-  // The current version of the compiler and the one before it.
-  for (const compiler of [ROOT, CLIENT]) {
-    const { code, out } = await run(["node", join(compiler, "node_modules/typescript/bin/tsc"), "-p", "."], place);
-    expect([compiler, out, code]).toEqual([compiler, "", 0]);
-  }
+  await compile(place);
+}, 60_000);
+
+test("the programs of the client's README and of the guides compile in strict mode", async () => {
+  const dir = join(place, "strict");
+  mkdirSync(join(dir, "node_modules"), { recursive: true });
+  symlinkSync(join(ROOT, "node_modules/@types"), join(dir, "node_modules/@types"));
+  const guides = ["quick-start", "waiting"].flatMap((guide) => {
+    const page = readFileSync(join(ROOT, `docs/guides/${guide}.md`), "utf8");
+    return [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, program = ""]) => program);
+  });
+  const programs = [quickStart(), ...guides];
+  expect(programs.length).toBeGreaterThan(2);
+  for (const [n, program] of programs.entries()) writeFileSync(join(dir, `program-${n}.ts`), program);
+  const options = { module: "NodeNext", target: "ES2023", strict: true, noEmit: true, skipLibCheck: true, types: ["node"] };
+  writeFileSync(join(dir, "tsconfig.json"), JSON.stringify({ compilerOptions: options, include: ["*.ts"] }));
+  writeFileSync(join(dir, "package.json"), '{"type":"module"}');
+  await compile(dir);
 }, 60_000);

@@ -61,3 +61,33 @@ test.skipIf(python === null)(
   },
   60_000,
 );
+
+test.skipIf(python === null)(
+  "Ctrl-C ends the Python example with 130 and one line, and the named command fetches the generation that continued",
+  async () => {
+    const dir = freshDir();
+    const env = { PATH: process.env.PATH ?? "", GENROUTER_URL: harness.url, GENROUTER_API_KEY: harness.tenant.key };
+    const child = Bun.spawn([python ?? "python3", EXAMPLE, "sim-image-1", '{"prompt": "[sim:slow] robot"}', "robot.png"], {
+      ...{ cwd: dir, env, stdout: "pipe", stderr: "pipe" },
+    });
+    let err = "";
+    for await (const chunk of child.stderr) {
+      if (err === "") child.kill("SIGINT");
+      err += new TextDecoder().decode(chunk);
+    }
+    expect(await child.exited).toBe(130);
+    const [quoted = "", stopped = "", ...rest] = err.split("\n");
+    expect([quoted, stopped, rest]).toEqual([
+      expect.stringMatching(/^gen_\w+ quoted \$/),
+      expect.stringMatching(
+        /^stopped; a submitted generation continues, and the same command with IDEMPOTENCY_KEY=\S+ fetches it$/,
+      ),
+      [""],
+    ]);
+    const [, key = ""] = /IDEMPOTENCY_KEY=(\S+)/.exec(stopped) ?? [];
+    const again = await run(["sim-image-1", '{"prompt": "[sim:slow] robot"}', "robot.png"], dir, { IDEMPOTENCY_KEY: key });
+    expect([again.exit, again.err.split(" ")[0]]).toEqual([0, quoted.split(" ")[0] ?? ""]);
+    expect(readdirSync(dir)).toContain("robot.png");
+  },
+  60_000,
+);

@@ -58,7 +58,11 @@ describe("a form", () => {
     });
     expect(inputOf(model, startValues(model))).toEqual({});
     expect(inputOf(model, { duration: "seven" })).toEqual({ duration: "seven" });
-    expect([missingOf(model, {}), missingOf(model, { prompt: "x" })]).toEqual([["prompt"], []]);
+    expect([missingOf(model, {}), missingOf(model, { prompt: " \n" }), missingOf(model, { prompt: "x" })]).toEqual([
+      ["prompt"],
+      ["prompt"],
+      [],
+    ]);
   });
 
   test("filled from a request returns the same request", () => {

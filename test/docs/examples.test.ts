@@ -71,6 +71,24 @@ for (const program of PROGRAMS) {
     },
   );
 
+  // curl reports nothing before its last try.
+  test.skipIf(missing(program) || language === "curl")(
+    `the ${language} example says after the first lost connection that it tries again`,
+    async () => {
+      const child = Bun.spawn([...command, join(EXAMPLES, file), ...IMAGE], {
+        cwd: freshDir(),
+        // No process listens at the port of "discard".
+        env: { PATH: process.env.PATH ?? "", GENROUTER_URL: "http://127.0.0.1:9", GENROUTER_API_KEY: "gr_test_x" },
+        stdout: "ignore",
+        stderr: "pipe",
+      });
+      const { value } = await child.stderr.getReader().read();
+      expect(new TextDecoder().decode(value)).toMatch(/^no answer from http:\/\/127\.0\.0\.1:9: .+; try 2 of 10 in 0\.5 s\n/);
+      child.kill();
+      await child.exited;
+    },
+  );
+
   test.skipIf(missing(program))(`the ${language} example prints its usage comment for --help`, async () => {
     const { exit, out } = await run(["--help"], freshDir(), {});
     expect(exit).toBe(0);

@@ -16,11 +16,13 @@ import { METRICS, type Metric } from "../../src/telemetry/metrics.ts";
 import { FAULTS } from "../../src/torture/simulation/faults.ts";
 import { CROSSINGS } from "../../src/torture/simulation/node-life.ts";
 import { benchExtensions, benchList, benchNodes, benchResults, capacity } from "../bench/pages.ts";
+import type { Held } from "../security/table.ts";
 import { CRITERIA } from "./criteria.ts";
 import { growthCheck, growthCosts, growthRates, growthTables, growthWhen } from "./growth.ts";
 import { longTable } from "./long.ts";
 import { providerTable } from "./providers.ts";
 import { routePages } from "./routes.ts";
+import { USER_PROMISES } from "./user-promises.ts";
 
 const table = (head: string[], rows: string[][]) =>
   [head, head.map(() => "---"), ...rows]
@@ -123,6 +125,10 @@ const exits = (): string =>
     [...EXIT_TABLE.matchAll(/(\d+) (.+?)(?= · |$)/gm)].map(([, code = "", meaning = ""]) => [code, meaning]),
   );
 
+/** Links from test/README.md to the files of tests. */
+const linksTo = (held: readonly Held[]): string =>
+  [...new Set(held.map(([file]) => file))].map((file) => `[${file}](${file})`).join(" · ");
+
 /** Printable parts by the name in the `<!-- printed: name -->` mark of a page. */
 export const PRINTED: Readonly<Record<string, () => string>> = {
   routes: routePages,
@@ -159,11 +165,12 @@ export const PRINTED: Readonly<Record<string, () => string>> = {
   criteria: () =>
     table(
       ["for", "promise", "held by"],
-      CRITERIA.map(({ reader, promise, held }) => [
-        reader,
-        promise,
-        [...new Set(held.map(([file]) => file))].map((file) => `[${file}](${file})`).join(" · "),
-      ]),
+      CRITERIA.map(({ reader, promise, held }) => [reader, promise, linksTo(held)]),
+    ),
+  "user promises": () =>
+    table(
+      ["no.", "promise", "held by"],
+      USER_PROMISES.map(([promise, ...held], at) => [String(at + 1), promise, linksTo(held)]),
     ),
   "long setting": () => table(["program", "run", "findings", "took", "figures", "when"], longTable()),
 };

@@ -1,6 +1,7 @@
 // German: every string of the console but those of the operator pages, grouped by page.
 
 import { access } from "./de-access.ts";
+import { deAttempts } from "./de-attempts.ts";
 import { deMoney } from "./de-money.ts";
 import { shared } from "./de-shared.ts";
 import type { ConsoleWords } from "./en.ts";
@@ -301,6 +302,7 @@ export const de: ConsoleWords = {
     metadata: (name) => `Metadaten ${name}`,
     filesGone: "Die Aufbewahrungszeit der Dateien ist vorbei; sie wurden gelöscht.",
   },
+  ...deAttempts,
   ...deMoney,
   components: {
     about: "Alle Bausteine der Konsole mit ihren Zuständen. Aus ihnen bestehen die Seiten.",

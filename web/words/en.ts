@@ -1,6 +1,7 @@
 // English: every string of the console but those of the operator pages, grouped by page.
 
 import { access } from "./en-access.ts";
+import { enAttempts } from "./en-attempts.ts";
 import { enMoney } from "./en-money.ts";
 import { shared } from "./en-shared.ts";
 
@@ -300,6 +301,7 @@ export const en = {
     metadata: (name: string) => `Metadata ${name}`,
     filesGone: "The retention of the files has expired and they have been deleted.",
   },
+  ...enAttempts,
   ...enMoney,
   components: {
     about: "Every component of the console, with its states. Pages are made of these.",

@@ -5,23 +5,24 @@ import type { ErasedGeneration, GenerationDetail } from "../../../src/console/ge
 import { call, me } from "../../components/api.ts";
 import { dayText } from "../../components/format.ts";
 import { Modal } from "../../components/modal.tsx";
+import { words } from "../../words/console-words.ts";
 import { DialogForm } from "../dialog-form.tsx";
 
 type Backups = ErasedGeneration["backups"];
 
 const OlderBackups = ({ backups, close }: { backups: Backups; close: () => void }): VNode => (
-  <Modal title="The generation is deleted" close={close}>
-    <p>Backups that were taken before may still contain its prompt and its files:</p>
+  <Modal title={words.deleting.done} close={close}>
+    <p>{words.deleting.backups}</p>
     <ul>
       {backups.map(({ name, expiresAtMs }) => (
         <li key={name}>
-          <code>{name}</code> {expiresAtMs === null ? "until an operator deletes it" : `until ${dayText(expiresAtMs)}`}
+          <code>{name}</code> {expiresAtMs === null ? words.deleting.untilDeleted : words.deleting.until(dayText(expiresAtMs))}
         </li>
       ))}
     </ul>
     <div class="dialog-buttons">
       <button type="button" class="button is-main" onClick={close}>
-        Close
+        {words.deleting.close}
       </button>
     </div>
   </Modal>
@@ -45,14 +46,14 @@ export const DeleteButton = ({ of, onDeleted }: Props): VNode | null => {
     <>
       {(of.erasedAtMs === null || of.files.length > 0) && (
         <button type="button" class="button" onClick={() => ask(true)}>
-          Delete
+          {words.deleting.open}
         </button>
       )}
       {isAsked && (
-        <Modal title="Delete this generation?" close={close}>
-          <DialogForm does="Delete generation" leaves="Keep it" isDanger close={close} send={send}>
-            <p>Its prompt, input, metadata, end user and files are erased and cannot be restored.</p>
-            <p>Its status, its cost and its transfers stay. Uploaded files that it used are not deleted.</p>
+        <Modal title={words.deleting.title} close={close}>
+          <DialogForm does={words.deleting.does} leaves={words.deleting.leaves} isDanger close={close} send={send}>
+            <p>{words.deleting.erased}</p>
+            <p>{words.deleting.stays}</p>
           </DialogForm>
         </Modal>
       )}

@@ -5,6 +5,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { BalanceUpdate, GenerationUpdate, PurchaseUpdate } from "../../../src/console/generations-dto.ts";
 import { learnMe, me } from "../../components/api.ts";
+import { checkConnection } from "../../components/connection.tsx";
 
 export type Listening = {
   generation?: (news: GenerationUpdate) => void;
@@ -53,7 +54,11 @@ const begin = (whose: string | null): void => {
     isListening.value = true;
   };
   source.onerror = () => {
-    if (source.readyState !== EventSource.CLOSED) return;
+    if (source.readyState !== EventSource.CLOSED) {
+      // The browser connects again by itself. If it cannot, the page says that the service is unreachable.
+      void checkConnection();
+      return;
+    }
     // Detects a user who was signed out, and shows the sign-in page.
     learnMe().catch(() => undefined);
     timer = setTimeout(() => begin(whose), AGAIN_MS);

@@ -2,6 +2,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { FileDto, GenerationDto } from "../../../src/console/generations-dto.ts";
+import { words } from "../../words/console-words.ts";
 import { locale } from "../../words/words.ts";
 
 /** `10.1 kB`, `3.4 MB`, `10.7 GB` */
@@ -19,16 +20,19 @@ export const limitText = (bytes: number): string => {
   return bytes > 0 && bytes % size === 0 ? `${(bytes / size).toLocaleString(locale)} ${unit}` : bytesText(bytes);
 };
 
+/** Name of a generation in lists and for screen readers. A prompt of blanks has no text to click. */
+export const titleOf = ({ prompt, model }: Pick<GenerationDto, "prompt" | "model">): string => prompt?.trim() || model;
+
 const nameOf = (of: GenerationDto, file: FileDto): string =>
-  `${of.prompt ?? of.model}${of.files.length > 1 ? `, file ${file.n}` : ""}`;
+  of.files.length > 1 ? words.preview.name(titleOf(of), file.n) : titleOf(of);
 
 /** Requests the reason why a file could not be shown; null if the file exists and only its format is not supported here. */
 const promptReason = async ({ url }: FileDto): Promise<string | null> => {
   const answer = await fetch(url, { headers: { range: "bytes=0-0" } }).catch(() => null);
-  if (answer === null) return "The service is unreachable; reload the page in a moment.";
+  if (answer === null) return words.preview.unreachable;
   if (answer.ok) return null;
   const text = (await answer.json().catch(() => null)) as { error?: { message: string } } | null;
-  return text?.error?.message ?? `The service returned status ${answer.status}; reload the page in a moment.`;
+  return text?.error?.message ?? words.preview.status(answer.status);
 };
 
 /** `small`: as a tile of the gallery. */
@@ -47,5 +51,5 @@ export const FilePreview = ({ of, file, small = false }: { of: GenerationDto; fi
     const picture = <img src={file.thumbUrl} {...size} loading="lazy" alt={name} onError={onError} />;
     return small ? picture : <a href={file.url}>{picture}</a>;
   }
-  return <a href={file.url}>File {file.n}</a>;
+  return <a href={file.url}>{words.generation.file(file.n)}</a>;
 };

@@ -12,8 +12,9 @@ import { words } from "../../words/console-words.ts";
 import { usdText } from "../credits/amounts.ts";
 import { FirstStepsCard } from "../first-steps.tsx";
 import { BulkActions } from "./bulk-actions.tsx";
-import { FilePreview } from "./files.tsx";
+import { FilePreview, titleOf } from "./files.tsx";
 import { FilterBar, isFiltered, useFilters } from "./filters.tsx";
+import { LazyClip } from "./lazy-clip.tsx";
 import { StatusBadge } from "./status-badge.tsx";
 import { useRows } from "./use-rows.ts";
 
@@ -23,9 +24,6 @@ type Choice = { isChosen: (id: string) => boolean; choose: Choose };
 
 const costOf = ({ status, costCredits, reservedCredits }: GenerationDto): string =>
   status === "queued" || status === "running" ? words.generations.held(usdText(reservedCredits)) : usdText(costCredits ?? 0);
-
-/** A prompt of blanks has no text to click. */
-const titleOf = ({ prompt, model }: GenerationDto): string => prompt?.trim() || model;
 
 const ICONS = { image: Image, video: Clapperboard, audio: AudioLines };
 
@@ -39,11 +37,11 @@ const ChooseBox = ({ of, isChosen, choose }: RowProps): VNode => (
   />
 );
 
-/** The gallery loads pictures and the first frames of clips. A sound is loaded on its own page. */
+/** The gallery loads what is near the visible part: pictures and first frames of clips. A sound is loaded on its own page. */
 const Picture = ({ of }: { of: GenerationDto }): VNode => {
   const [file] = of.files;
   if (file?.thumbUrl) return <FilePreview of={of} file={file} small />;
-  if (file && of.kind === "video") return <video preload="metadata" muted playsInline src={file.url} aria-label={titleOf(of)} />;
+  if (file && of.kind === "video") return <LazyClip url={file.url} label={titleOf(of)} />;
   if (of.areFilesGone) return <span class="muted">{words.generations.filesDeleted}</span>;
   return <Icon of={ICONS[of.kind ?? "image"]} size={32} />;
 };

@@ -8,7 +8,7 @@ import { Icon } from "../../components/icon.tsx";
 import { Lightbox, type Shown } from "../../components/lightbox.tsx";
 import { words } from "../../words/console-words.ts";
 import { kindOfMime, mediaOf, useAsInputPath } from "../files/stored-media.tsx";
-import { FilePreview } from "./files.tsx";
+import { FilePreview, titleOf } from "./files.tsx";
 
 /** The picture that a generation was made from, if it was made from one. */
 const inputUrlOf = (of: GenerationDto | GenerationDetail): string | undefined => {
@@ -22,7 +22,7 @@ export const shownOf = (of: GenerationDto | GenerationDetail): Shown[] =>
   of.files.map((file) => ({
     url: file.url,
     kind: kindOfMime(file.mime) ?? "image",
-    label: of.prompt ?? of.model,
+    label: titleOf(of),
     inputUrl: inputUrlOf(of),
     actions: <FileLinks of={of} file={file} />,
   }));
@@ -58,7 +58,7 @@ const FileLinks = ({ of, file }: { of: GenerationDto; file: FileDto }): VNode =>
 
 export const FileView = ({ of, file, open }: { of: GenerationDto; file: FileDto; open: () => void }): VNode => {
   const isPicture = file.mime.startsWith("image/");
-  const label = words.playground.openFull(of.prompt ?? of.model);
+  const label = words.playground.openFull(titleOf(of));
   return (
     <figure class="result-file">
       {isPicture ? (

@@ -1,6 +1,7 @@
 // Attempts of a generation on a time axis, as a drawing and as a table.
 import type { VNode } from "preact";
 import type { AttemptDto, GenerationDetail } from "../../../src/console/generations-dto.ts";
+import { words } from "../../words/console-words.ts";
 import { usdText } from "../credits/amounts.ts";
 import { waited } from "../format.ts";
 
@@ -13,7 +14,7 @@ const STEPS_MS = [
   10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_200_000,
 ];
 
-const nameOf = ({ n, operator }: AttemptDto): string => operator?.routeId ?? `Route ${n}`;
+const nameOf = ({ n, operator }: AttemptDto): string => operator?.routeId ?? words.attemptTable.route(n);
 
 /** At most five marks at round times. */
 const marksOf = (spanMs: number): number[] => {
@@ -28,13 +29,7 @@ const Drawing = ({ of, endMs }: { of: GenerationDetail; endMs: number }): VNode 
   const height = of.timeline.length * ROW_PX + AXIS_PX;
   const says = of.timeline.map((one) => `${nameOf(one)}: ${one.state}`).join("; ");
   return (
-    <svg
-      class="waterfall"
-      width="100%"
-      height={height}
-      role="img"
-      aria-label={`Attempts over ${waited(spanMs)}. ${says}. The table below has the times.`}
-    >
+    <svg class="waterfall" width="100%" height={height} role="img" aria-label={words.attemptTable.drawing(waited(spanMs), says)}>
       {marksOf(spanMs).map((ms) => (
         <g key={ms}>
           <line class="mark" x1={at(of.createdAtMs + ms)} x2={at(of.createdAtMs + ms)} y1="0" y2={height - AXIS_PX} />
@@ -67,51 +62,55 @@ const Drawing = ({ of, endMs }: { of: GenerationDetail; endMs: number }): VNode 
   );
 };
 
-const Table = ({ of }: { of: GenerationDetail }): VNode => (
-  <div class="cards">
-    <table aria-label="Attempts">
-      <thead>
-        <tr>
-          {["Route", "Outcome", "Began", "Sent", "Took", "Price"].map((head) => (
-            <th key={head} scope="col">
-              {head}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {of.timeline.map((one) => (
-          <tr key={one.n}>
-            <td data-head="Route">
-              {nameOf(one)}
-              {one.operator && <span class="muted"> {one.operator.provider}</span>}
-            </td>
-            <td data-head="Outcome">
-              <span>
-                {one.state}. {one.why}
-                {one.operator?.failure && (
-                  <code class="said">
-                    {one.operator.failure.class}: {one.operator.failure.detail}
-                  </code>
-                )}
-                {one.operator?.jobId && <code class="said">job {one.operator.jobId}</code>}
-              </span>
-            </td>
-            <td data-head="Began">after {waited(one.beganAtMs - of.createdAtMs)}</td>
-            <td data-head="Sent">{one.sentAtMs === null ? "–" : `after ${waited(one.sentAtMs - of.createdAtMs)}`}</td>
-            <td data-head="Took">
-              {one.sentAtMs === null || one.endedAtMs === null ? "–" : waited(one.endedAtMs - one.sentAtMs)}
-            </td>
-            <td data-head="Price">{usdText(one.priceCredits)}</td>
+const Table = ({ of }: { of: GenerationDetail }): VNode => {
+  const { label, columns, after, job } = words.attemptTable;
+  const sinceStart = (ms: number): string => after(waited(ms - of.createdAtMs));
+  return (
+    <div class="cards">
+      <table aria-label={label}>
+        <thead>
+          <tr>
+            {Object.entries(columns).map(([name, head]) => (
+              <th key={name} scope="col">
+                {head}
+              </th>
+            ))}
           </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
-);
+        </thead>
+        <tbody>
+          {of.timeline.map((one) => (
+            <tr key={one.n}>
+              <td data-head={columns.route}>
+                {nameOf(one)}
+                {one.operator && <span class="muted"> {one.operator.provider}</span>}
+              </td>
+              <td data-head={columns.outcome}>
+                <span>
+                  {one.state}. {one.why}
+                  {one.operator?.failure && (
+                    <code class="said">
+                      {one.operator.failure.class}: {one.operator.failure.detail}
+                    </code>
+                  )}
+                  {one.operator?.jobId && <code class="said">{job(one.operator.jobId)}</code>}
+                </span>
+              </td>
+              <td data-head={columns.began}>{sinceStart(one.beganAtMs)}</td>
+              <td data-head={columns.sent}>{one.sentAtMs === null ? "–" : sinceStart(one.sentAtMs)}</td>
+              <td data-head={columns.took}>
+                {one.sentAtMs === null || one.endedAtMs === null ? "–" : waited(one.endedAtMs - one.sentAtMs)}
+              </td>
+              <td data-head={columns.price}>{usdText(one.priceCredits)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+};
 
 export const Waterfall = ({ of, nowMs }: { of: GenerationDetail; nowMs: number }): VNode => {
-  if (of.timeline.length === 0) return <p class="muted">No attempt has begun.</p>;
+  if (of.timeline.length === 0) return <p class="muted">{words.attemptTable.none}</p>;
   const ends = of.timeline.map(({ endedAtMs, sentAtMs, beganAtMs }) => endedAtMs ?? sentAtMs ?? beganAtMs);
   const endMs = of.completedAtMs ?? Math.max(nowMs, ...ends);
   return (

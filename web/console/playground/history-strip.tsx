@@ -5,7 +5,7 @@ import type { GenerationDto, GenerationsPage } from "../../../src/console/genera
 import { useQuery } from "../../components/use-query.ts";
 import { words } from "../../words/console-words.ts";
 import { isListening, useEvents } from "../generations/event-stream.ts";
-import { FilePreview } from "../generations/files.tsx";
+import { FilePreview, titleOf } from "../generations/files.tsx";
 import { KindTile } from "./model-chooser.tsx";
 
 const SHOWN = 12;
@@ -18,7 +18,7 @@ export const GenerationStrip = ({ of, label }: { of: readonly GenerationDto[]; l
         const [file] = one.files;
         return (
           <li key={one.id}>
-            <a href={`/console/generations/${one.id}`} title={one.prompt ?? one.model} aria-label={one.prompt ?? one.model}>
+            <a href={`/console/generations/${one.id}`} title={titleOf(one)} aria-label={titleOf(one)}>
               {file?.thumbUrl ? <FilePreview of={one} file={file} small /> : one.kind !== null && <KindTile kind={one.kind} />}
             </a>
           </li>
