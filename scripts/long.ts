@@ -195,9 +195,9 @@ const git = (...words: string[]) =>
   Bun.spawnSync(["git", ...words], { cwd: root })
     .stdout.toString()
     .trim();
-/** Code that every part runs. Documents, images, self-contained tests and the records are excluded. */
+/** Code that every part runs. Documents, images, stylesheets, self-contained tests and the records are excluded. */
 const PRODUCT = ["src", "actors", "catalogue", "package.json", "package-lock.json", "openapi.json"];
-const NO_CODE = /\.(md|svg)$|\.test\.ts$/;
+const NO_CODE = /\.(md|svg|css)$|\.test\.ts$/;
 const head = () => git("rev-parse", "--short=12", "HEAD");
 const commit = head();
 const isClean = () => git("status", "--porcelain", "--untracked-files=no", "--", ...PRODUCT, "test", ":!test/long-runs") === "";
