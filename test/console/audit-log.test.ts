@@ -58,10 +58,12 @@ test("an id finds its own entries although another account has that id as its na
 });
 
 test("records that a viewer has read the ledger of another account, which shows beginnings of prompts", async () => {
-  await viewer.ok("GET", `/console/api/ledger?account=${accountId}`);
+  const request = { reference: crypto.randomUUID(), name: "Studio South", creditCredits: 0 };
+  const { id } = await ada.ok("POST", "/console/api/operator/accounts", request);
+  await viewer.ok("GET", `/console/api/ledger?account=${id}`);
   const found = await harness.eventually(async () => {
     const { lines } = await log("?action=note-look");
     return lines.find(({ detail }) => detail.what === "ledger");
   }, "the entry");
-  expect(found).toMatchObject({ target: accountId, detail: { what: "ledger" } });
+  expect(found).toMatchObject({ target: id, detail: { what: "ledger" } });
 });
