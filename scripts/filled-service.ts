@@ -10,12 +10,12 @@ const MAIN = join(resolve(import.meta.dir, ".."), "src", "main.ts");
 
 const LONGEST_WAIT_MS = 20_000;
 
-/** Waits until the page is no longer busy and its images are loaded. */
+/** Waits until the page is no longer busy, and its images and the clips that it has begun to load are there. */
 export const settled = async (page: Page): Promise<void> => {
   await page.locator("main h1").waitFor({ timeout: LONGEST_WAIT_MS });
   await page.waitForFunction(
     `!document.querySelector("[aria-busy=true]") && [...document.images].every((one) => one.complete || one.loading === "lazy") &&
-      [...document.querySelectorAll("video")].every((one) => one.readyState >= 2)`,
+      [...document.querySelectorAll("video[src]")].every((one) => one.readyState >= 2)`,
     null,
     { timeout: LONGEST_WAIT_MS },
   );

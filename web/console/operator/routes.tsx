@@ -87,6 +87,16 @@ const outcomesText = ({ outcomes: { delivered, failed, refused } }: RouteLine): 
 /** `z-image-turbo/fal` → `z-image-turbo` */
 const modelOf = ({ id }: RouteLine): string => id.split("/")[0] ?? id;
 
+const RouteName = ({ of }: { of: RouteLine }): VNode => {
+  const model = modelOf(of);
+  return (
+    <span title={of.endpoint}>
+      <span class="route-model">{model}/</span>
+      {of.id.slice(model.length + 1)}
+    </span>
+  );
+};
+
 const actionColumn = (act: (action: RouteAction) => void): Column<RouteLine> => {
   const { routes } = operatorWords;
   return {
@@ -107,7 +117,7 @@ const actionColumn = (act: (action: RouteAction) => void): Column<RouteLine> => 
 const columnsOf = (act: (action: RouteAction) => void): readonly Column<RouteLine>[] => {
   const { columns: says, est, taken } = operatorWords.routes;
   return [
-    { says: says.route, by: ({ id }) => id, cell: ({ id, endpoint }) => <span title={endpoint}>{id}</span> },
+    { says: says.route, by: ({ id }) => id, cell: (row) => <RouteName of={row} /> },
     { says: says.state, by: ({ state }) => STATES.indexOf(state), cell: (row) => <State of={row} /> },
     {
       ...{ says: says.success, by: (row) => row.successPercent, isNumber: true },
