@@ -41,8 +41,11 @@ const front = Bun.serve({
       method: request.method,
       headers,
       redirect: "manual",
+      signal: request.signal,
       ...(body === undefined ? {} : { body }),
     });
+    // The stream of an account has no end.
+    if (answer.headers.get("content-type")?.startsWith("text/event-stream")) return answer;
     const text = await answer.clone().text();
     const spoiled = await plant({ request, body, answer, text });
     return spoiled ?? (request.method === "HEAD" ? new Response(null, answer) : answer);

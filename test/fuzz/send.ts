@@ -6,6 +6,22 @@ import type { Answer } from "./oracle.ts";
 /** Far longer than any response may take on a busy machine. */
 const PATIENCE_MS = 30_000;
 
+/** The event stream of an account has no end; so long it is read. */
+const STREAM_MS = 1_000;
+
+/** The body; of an event stream what arrives within STREAM_MS, or all of it if it ends before. */
+const textOf = async (response: Response): Promise<string> => {
+  if (response.body === null || !response.headers.get("content-type")?.startsWith("text/event-stream")) return response.text();
+  const reader = response.body.getReader();
+  const stop = setTimeout(() => void reader.cancel(), STREAM_MS);
+  const decoder = new TextDecoder();
+  let text = "";
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read())
+    text += decoder.decode(piece.value, { stream: true });
+  clearTimeout(stop);
+  return text;
+};
+
 /** The response, or the reason for its absence. */
 export type Heard = { answer: Answer } | { fault: string };
 
@@ -26,7 +42,7 @@ export const sendCall = async (
       signal: AbortSignal.timeout(PATIENCE_MS),
       ...(body === null ? {} : { body }),
     });
-    const text = await response.text();
+    const text = await textOf(response);
     const tookMs = performance.now() - startedMs;
     world.longestMs = Math.max(world.longestMs, tookMs);
     world.requests += 1;
