@@ -59,7 +59,8 @@ here("the credits pages", () => {
     await keyboard.type("9");
     await keyboard.press("Enter");
     await page.waitForURL(/\/console\/checkout\/pur_/);
-    await page.getByText("Test mode: no real payment.").waitFor();
+    await page.getByRole("heading", { level: 1, name: "Test checkout" }).waitFor();
+    await page.getByRole("button", { name: "Pay $99.00" }).waitFor();
     await tabTo("Pay $99.00");
     await keyboard.press("Enter");
     await page.waitForURL(/\/console\/credits\?purchase=pur_/);

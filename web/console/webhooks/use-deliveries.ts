@@ -27,8 +27,8 @@ type Followed = ReadonlyMap<string, number>;
 const withRow = (rows: readonly DeliveryDto[], row: DeliveryDto): readonly DeliveryDto[] =>
   rows.some(({ id }) => id === row.id) ? rows.map((one) => (one.id === row.id ? row : one)) : [row, ...rows];
 
-/** @param account null: the user's own */
-export const useDeliveries = (account: string | null): Deliveries => {
+/** @param account null: the user's own @param onEnd called when a followed delivery has ended */
+export const useDeliveries = (account: string | null, onEnd: () => void): Deliveries => {
   const [rows, setRows] = useState<readonly DeliveryDto[]>([]);
   const [next, setNext] = useState<string | null>(null);
   const [isLoaded, setLoaded] = useState(false);
@@ -79,14 +79,16 @@ export const useDeliveries = (account: string | null): Deliveries => {
     };
     const timer = setTimeout(() => {
       void Promise.all([...followed].map(readOne)).then((left) => {
-        if (!isOver) setFollowed(new Map(left.flat()));
+        if (isOver) return;
+        setFollowed(new Map(left.flat()));
+        if (left.some((one) => one.length === 0)) onEnd();
       });
     }, EACH_MS);
     return () => {
       isOver = true;
       clearTimeout(timer);
     };
-  }, [followed, account]);
+  }, [followed, account, onEnd]);
 
   const follow = (row: DeliveryDto) => {
     setRows((all) => withRow(all, row));

@@ -66,7 +66,7 @@ const useAction = (page: WebhooksPage | undefined) => {
 
 export const WebhooksView = ({ account }: ViewProps): VNode => {
   const { value: page, fault, again } = useQuery<WebhooksPage>(`${WEBHOOKS}${queryOf({ account })}`);
-  const deliveries = useDeliveries(account);
+  const deliveries = useDeliveries(account, again);
   const [action, act] = useAction(page);
   const [wrong, setWrong] = useState<string | null>(null);
   const run = (work: () => Promise<string>) => {
