@@ -64,8 +64,9 @@ globalThis.inPage = {
       const { width } = value.getBoundingClientRect();
       // Text for screen readers only has no place, and hidden text has no width.
       if (width <= 1 || value.querySelector(".unseen")) continue;
-      const { font, paddingLeft, paddingRight } = getComputedStyle(value);
-      canvas.font = font;
+      const { fontStyle, fontWeight, fontSize, fontFamily, paddingLeft, paddingRight } = getComputedStyle(value);
+      // The shorthand is empty beside tabular numbers, and a canvas ignores an empty font and keeps that of the value before.
+      canvas.font = `${fontStyle} ${fontWeight} ${fontSize} ${fontFamily}`;
       const space = width - parseFloat(paddingLeft) - parseFloat(paddingRight);
       for (const [word] of value.textContent.matchAll(/[^\s/-]+/gu)) {
         if (word.length > 20) continue;
