@@ -32,15 +32,19 @@ export const freeze = (snapshot: GenerationSnapshot): string => {
 
 /** A stored snapshot. `memory` is the context without the plan. */
 type StoredSnapshot = { v: number; value: GenerationSnapshot["value"]; memory: Omit<GenerationContext, "plan"> };
-/** @throws for JSON that is damaged or of another version */
-const parse = (frozen: string): StoredSnapshot => {
+/** The snapshot that was parsed last. A restore asks several questions about each of up to hundreds of thousands. */
+let parsed: { frozen: string; stored: StoredSnapshot } | null = null;
+/** @returns shared and never changed. @throws for JSON that is damaged or of another version */
+const parse = (frozen: string): Readonly<StoredSnapshot> => {
+  if (parsed?.frozen === frozen) return parsed.stored;
   const stored = JSON.parse(frozen) as StoredSnapshot;
   if (stored.v !== SNAPSHOT_VERSION) throw new Error(`a snapshot of version ${stored.v} cannot be continued`);
+  parsed = { frozen, stored };
   return stored;
 };
 
 /** Parses a stored snapshot; null if it is damaged or of another version, so that one row does not stop a reader of many. */
-const tryParse = (frozen: string): StoredSnapshot | null => {
+const tryParse = (frozen: string): Readonly<StoredSnapshot> | null => {
   try {
     return parse(frozen);
   } catch {
