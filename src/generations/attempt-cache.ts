@@ -2,6 +2,7 @@
 //
 // It always equals the stored rows.
 
+import { ChunkedMap } from "../collections/chunked-map.ts";
 import { ClockCache } from "../collections/clock-cache.ts";
 import type { Ordered } from "../domain/delivery-check.ts";
 import type { AdmitGeneration } from "../domain/mutations.ts";
@@ -31,7 +32,7 @@ const MAX_ATTEMPTS = 512;
 export const createAttemptCache = (reads: Pick<StoreReads, "attempt" | "orderedOf">): Attempts => {
   const known = new ClockCache<string, Attempt>(MAX_ATTEMPTS);
   /** Expected deliveries of open generations that this process accepted. Most generations of a model share one value. */
-  const orders = new Map<number, Ordered | null>();
+  const orders = new ChunkedMap<Ordered | null>();
   const keyOf = (seq: number, n: number | "") => `${seq} ${n}`;
   const apply = (seq: number, change: AttemptChange, atMs: number, requestId: string) => {
     const key = keyOf(seq, change.n);
