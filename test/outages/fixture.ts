@@ -132,7 +132,13 @@ export const openWorld = async (plan: WorldPlan): Promise<World> => {
       await Promise.all(begun().map((node) => node.ready(patienceMs)));
       return Math.round(performance.now() - beganMono);
     },
-    inFlow: async () => void (await until("ended generations", () => ended() >= SOME, READY_MS)),
+    inFlow: async () => {
+      await until("ended generations", () => ended() >= SOME, READY_MS).catch((fault: Error) => {
+        const { accepted, again, faults } = load;
+        const seen = { ended: ended(), open: load.open(), accepted: accepted.length, again, faults };
+        throw new Error(`${fault.message}: ${JSON.stringify(seen)}`);
+      });
+    },
     midAnswers: async () => {
       const underWay = async () => {
         const jobs = await simulator.jobs();
