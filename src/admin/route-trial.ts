@@ -100,7 +100,6 @@ export const createRouteTrials = ({ admin, reads, submit, modelOf }: RouteTrials
             model: model.id,
             input: body.input,
             body: JSON.stringify(body),
-            fingerprint: null,
             onlyRoute: id,
           },
           ...{ maxCostCredits: MAX_CREDITS, maxWaitMs: null, idempotencyKey: reference },

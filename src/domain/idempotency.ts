@@ -1,11 +1,15 @@
-// Idempotency fingerprints: whether two requests with one Idempotency-Key are the same.
+// Idempotency: whether two requests with one Idempotency-Key are the same.
 //
-// Requests are equal as JSON values: order of members, white space, escapes and omitted defaults do not matter.
+// Requests are equal as JSON values: order of members, white space, escapes and omitted defaults do not matter. They are compared
+// only for a key that is known, so that a new key costs nothing.
 import canonicalize from "canonicalize";
 import type { Json, JsonObject } from "./types.ts";
 
 /** Idempotency treats an absent field like its default; `max_wait_s` has no default. `max_cost_usd`: §2.5. */
-export const ENVELOPE_DEFAULTS: JsonObject = { max_cost_usd: 100 };
+const ENVELOPE_DEFAULTS: JsonObject = { max_cost_usd: 100 };
+
+/** A request body with the defaults of the envelope. */
+const requestOf = (body: string): JsonObject => ({ ...ENVELOPE_DEFAULTS, ...(JSON.parse(body) as JsonObject) });
 
 const isObject = (value: Json): value is { [key: string]: Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -31,46 +35,8 @@ const isSameValue = (one: Json, other: Json): boolean => {
   );
 };
 
-const sha256 = (text: string): string => Bun.SHA256.hash(text, "hex");
-
-/** Names that an object does not keep where they are inserted: numbers come first, and `__proto__` is a setter. */
-const isUnordered = (name: string): boolean => (name >= "0" && name < ":") || name === "__proto__";
-const isAscending = (names: readonly string[]): boolean => names.every((name, at) => at === 0 || (names[at - 1] ?? "") < name);
-
-/** A copy whose members are in the order of RFC 8785. @throws RangeError for a value that has no such copy or no canonical form. */
-const sorted = (value: Json): Json => {
-  if (typeof value !== "object" || value === null) {
-    if (typeof value === "number" && !Number.isFinite(value)) throw new RangeError("a number out of range");
-    return value;
-  }
-  if (Array.isArray(value)) return value.map(sorted);
-  const names = Object.keys(value);
-  if (!isAscending(names)) names.sort();
-  const copy: JsonObject = {};
-  for (const name of names) {
-    if (isUnordered(name)) throw new RangeError("a name without a place");
-    copy[name] = sorted(value[name] ?? null);
-  }
-  return copy;
-};
-
-/**
- * The canonical form by the runtime's own JSON, which prints numbers and strings as RFC 8785 does. It takes less than half of the
- * time of the library. Undefined for the rare values that the runtime prints otherwise; an escaped surrogate may be an unpaired one.
- */
-const printedInOrder = (value: JsonObject): string | undefined => {
-  try {
-    const form = JSON.stringify(sorted(value));
-    return form.includes("\\ud") ? undefined : form;
-  } catch {
-    return undefined;
-  }
-};
-
 /** RFC 8785; undefined for a value without a canonical form: an unpaired surrogate or a number out of range. */
 const canonicalForm = (value: JsonObject): string | undefined => {
-  const form = printedInOrder(value);
-  if (form !== undefined) return form;
   try {
     return canonicalize(value);
   } catch {
@@ -80,20 +46,15 @@ const canonicalForm = (value: JsonObject): string | undefined => {
 
 /**
  * Fingerprint of a request: SHA-256 in hex of its canonical form (RFC 8785) with the defaults of the envelope filled in. A
- * request without a canonical form equals only its own bytes.
+ * request without a canonical form equals only its own bytes. @param body JSON of an object
  */
-export const fingerprintOf = (body: string, envelope: JsonObject, defaults: JsonObject): string => {
-  const form = canonicalForm({ ...defaults, ...envelope });
-  return sha256(form ?? `\n${body}`);
+export const fingerprintOf = (body: string): string => Bun.SHA256.hash(canonicalForm(requestOf(body)) ?? `\n${body}`, "hex");
+
+/** A stored request in one line. `fingerprint`: null while the body is there, except of requests of earlier releases. */
+export type StoredRequest = { body: string; fingerprint: string | null };
+
+/** @param sent the body of the later request */
+export const isSameRequest = (stored: StoredRequest, sent: string): boolean => {
+  if (stored.fingerprint !== null) return stored.fingerprint === fingerprintOf(sent);
+  return stored.body === sent || isSameValue(requestOf(stored.body), requestOf(sent));
 };
-
-/** A stored request in one line and its fingerprint; null if it was accepted before fingerprints were stored. */
-export type FingerprintedRequest = { body: string; fingerprint: string | null };
-
-const isSameBody = (one: string, other: string): boolean =>
-  one === other || isSameValue(JSON.parse(one) as Json, JSON.parse(other) as Json);
-
-export const isSameRequest = (kept: FingerprintedRequest, sent: FingerprintedRequest): boolean =>
-  kept.fingerprint === null || sent.fingerprint === null
-    ? isSameBody(kept.body, sent.body)
-    : kept.fingerprint === sent.fingerprint;

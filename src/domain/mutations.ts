@@ -42,8 +42,6 @@ export type AdmitGeneration = {
   idempotencyKey: string | null;
   /** The request as sent, in one line with its input, for the comparison with a replay. */
   body: string;
-  /** Fingerprint of the request (src/domain/idempotency.ts); null without a key. */
-  fingerprint: string | null;
   /** Default values of omitted input fields. */
   added: JsonObject;
   plan: readonly PlannedRoute[];

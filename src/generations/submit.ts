@@ -35,8 +35,6 @@ export type SubmitRequest = {
   labels?: Labels;
   /** The request body as sent, in one line. */
   body: string;
-  /** Fingerprint of the request for its Idempotency-Key (src/domain/idempotency.ts); null without a key. */
-  fingerprint: string | null;
   /** The only route that may run it, for a route test. */
   onlyRoute?: string;
   /** Returns the address for the events of the generation, or throws if it may not be used now; absent: none. */
@@ -91,7 +89,7 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
     if (idempotencyKey === null) return undefined;
     const made = await deps.reads.generationByKey(caller.accountSeq, idempotencyKey);
     if (!made) return undefined;
-    return isSameRequest(made, sent) ? { record: made.record, replayed: true } : conflict();
+    return isSameRequest(made, sent.body) ? { record: made.record, replayed: true } : conflict();
   };
 
   const plan = createPlanner(deps);
@@ -131,7 +129,6 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
       model: model.id,
       idempotencyKey: order.idempotencyKey,
       body: order.body,
-      fingerprint: order.fingerprint,
       added,
       plan: plan.routes,
       ordered,

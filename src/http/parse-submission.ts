@@ -1,7 +1,6 @@
 // Parses a submission (§2.5): body and headers become a submit request or a 400.
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { refuse } from "../domain/api-errors.ts";
-import { ENVELOPE_DEFAULTS, fingerprintOf } from "../domain/idempotency.ts";
 import type { Caller, Credits, Json, JsonObject } from "../domain/types.ts";
 import type { SubmitRequest } from "../generations/submit.ts";
 import { parseJson } from "./body.ts";
@@ -12,7 +11,7 @@ import { GenerationRequest } from "./schema.ts";
 const checker = TypeCompiler.Compile(GenerationRequest);
 const FIELDS = Object.keys(GenerationRequest.properties);
 
-/** §2.5: the default of `max_cost_usd` (`ENVELOPE_DEFAULTS`). */
+/** §2.5: the default of `max_cost_usd`, as in src/domain/idempotency.ts. */
 const MAX_COST_CREDITS: Credits = 10_000;
 const KEY_AT_MOST = 200;
 
@@ -55,7 +54,7 @@ const KEPT_AS_SENT = 8_192;
  * A body as it is stored for comparison with later requests of the same idempotency key. Long or multi-line bodies are stored as
  * compact JSON.
  */
-const keptBody = (text: string, value: JsonObject): string =>
+export const storedBody = (text: string, value: JsonObject): string =>
   text.length > KEPT_AS_SENT || text.includes("\n") ? JSON.stringify(value) : text;
 
 /** The `Idempotency-Key`, null if absent. @throws ApiError `invalid_request` outside 1 to 200 characters. */
@@ -81,25 +80,12 @@ export const readEnvelope = (value: Json): Pick<SubmitRequest, "model" | "input"
   };
 };
 
-/** The request as it is stored with its generation. @param body as it was sent */
-export const fingerprintedRequest = (
-  body: string,
-  value: JsonObject,
-  idempotencyKey: string | null,
-): Pick<SubmitRequest, "idempotencyKey" | "body" | "fingerprint"> => {
-  const kept = keptBody(body, value);
-  return {
-    idempotencyKey,
-    body: kept,
-    fingerprint: idempotencyKey === null ? null : fingerprintOf(kept, value, ENVELOPE_DEFAULTS),
-  };
-};
-
 /** Parses a submission from the bytes of its body. @throws ApiError `invalid_request`. */
 export const parseSubmission = (bytes: Uint8Array, request: Request, requestId: string, caller: Caller): SubmitRequest => {
   const idempotencyKey = idempotencyKeyOf(request);
   const labels = labelsOf(request);
   const { text, value } = parseJson(bytes);
-  const order = { caller, requestId, ...readEnvelope(value), ...fingerprintedRequest(text, value as JsonObject, idempotencyKey) };
+  const body = storedBody(text, value as JsonObject);
+  const order = { caller, requestId, ...readEnvelope(value), idempotencyKey, body };
   return labels ? { ...order, labels } : order;
 };

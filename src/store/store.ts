@@ -3,7 +3,7 @@
 // Every driver passes one conformance suite.
 
 import type { Ordered } from "../domain/delivery-check.ts";
-import type { FingerprintedRequest } from "../domain/idempotency.ts";
+import type { StoredRequest } from "../domain/idempotency.ts";
 import type { Mutation, MutationResult } from "../domain/mutations.ts";
 import type { OpenGeneration } from "../domain/transition.ts";
 import type {
@@ -260,7 +260,7 @@ export interface StoreReads extends EndUserReads, ErasureReads, FileReads, Purch
   generationByKey(
     accountSeq: number,
     idempotencyKey: string,
-  ): Promise<({ record: GenerationRecord } & FingerprintedRequest) | undefined>;
+  ): Promise<({ record: GenerationRecord } & StoredRequest) | undefined>;
   /** The generation of a signed link, for any account. */
   generationBySeq(seq: number): Promise<GenerationRecord | undefined>;
   inputOf(seq: number): Promise<{ raw: JsonObject; filled: JsonObject } | undefined>;

@@ -62,7 +62,6 @@ const prepareSubmission = ({ model: modelId, input }: Subject) => {
       keySeq: 0,
       model: modelId,
       idempotencyKey: null,
-      fingerprint: null,
       requestId: "",
     },
     ...{ body: JSON.stringify({ model: modelId, input }), added: checked.added, plan: plan.routes, maxCostCredits: 10_000 },

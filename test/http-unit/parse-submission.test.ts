@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { Json, JsonObject } from "../../src/domain/types.ts";
 import { floorCredits } from "../../src/http/parse-submission.ts";
 import { errorOf, type Harness, openHarness } from "./harness.ts";
-import { isSame, isSameAsEarlier } from "./same.ts";
+import { isSameAsErased, isSameAsStored } from "./same.ts";
 
 let harness: Harness;
 beforeAll(async () => {
@@ -166,8 +166,8 @@ describe("Idempotency-Key", () => {
 });
 
 describe.each([
-  ["fingerprints", isSame],
-  ["bodies", isSameAsEarlier],
+  ["bodies", isSameAsStored],
+  ["fingerprints", isSameAsErased],
 ])("the comparison of requests by their %s", (_, compare) => {
   test("ignores the order of members, white space, escapes and the notation of numbers", () => {
     const one = '{"model":"m","input":{"b":1.0,"a":"\\u0041"}}';
@@ -220,7 +220,7 @@ describe.each([
 
 test("treats an omitted envelope field and its explicit default as the same request", () => {
   const [without, withDefault] = ['{"model":"m","input":{}}', '{"model":"m","input":{},"max_cost_usd":100.0}'];
-  expect([isSame(without, withDefault), isSame(withDefault, without)]).toEqual([true, true]);
+  expect([isSameAsStored(without, withDefault), isSameAsStored(withDefault, without)]).toEqual([true, true]);
 });
 
 test("rounds max_cost_usd down by its decimal digits, for every tenth of a cent up to 100 USD", () => {

@@ -1,16 +1,13 @@
 // The two comparisons of request bodies under one idempotency key.
-
-import { isSameRequest } from "../../src/domain/idempotency.ts";
+import { fingerprintOf, isSameRequest } from "../../src/domain/idempotency.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
-import { fingerprintedRequest } from "../../src/http/parse-submission.ts";
+import { storedBody } from "../../src/http/parse-submission.ts";
 
-/** Compares two requests that are stored with fingerprints. */
-export const isSame = (one: string, other: string): boolean => {
-  const kept = (text: string) => fingerprintedRequest(text, JSON.parse(text) as JsonObject, "key");
-  return isSameRequest(kept(one), kept(other));
-};
-/** Compares two requests that are stored without fingerprints, by their bodies. */
-export const isSameAsEarlier = (one: string, other: string): boolean => {
-  const earlier = (body: string) => ({ body, fingerprint: null });
-  return isSameRequest(earlier(one), earlier(other));
-};
+const bodyOf = (text: string): string => storedBody(text, JSON.parse(text) as JsonObject);
+
+/** Compares a later request with a stored one. */
+export const isSameAsStored = (stored: string, sent: string): boolean =>
+  isSameRequest({ body: bodyOf(stored), fingerprint: null }, bodyOf(sent));
+/** Compares a later request with an erased one, of which the fingerprint is left. */
+export const isSameAsErased = (erased: string, sent: string): boolean =>
+  isSameRequest({ body: "{}", fingerprint: fingerprintOf(bodyOf(erased)) }, bodyOf(sent));

@@ -76,7 +76,6 @@ const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
       keySeq: 1,
       model: "m",
       idempotencyKey: null,
-      fingerprint: null,
       body: '{"input":{}}',
       added: {},
       plan: [...plan],

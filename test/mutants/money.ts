@@ -108,7 +108,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: "body-not-compared",
     breaks: "An idempotency key returns its generation for any body.",
     standsFor: "same key, different body",
-    patches: [{ file: ADMISSION, find: "isSameRequest(request, sent) ?", put: "request.body !== null ?" }],
+    patches: [{ file: ADMISSION, find: "isSameRequest(request, body) ?", put: "request.body !== null ?" }],
     killer: "ledger",
   },
   {

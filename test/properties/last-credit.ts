@@ -2,7 +2,6 @@
 import fc from "fast-check";
 import { createLedger } from "../../actors/ledger.ts";
 import { ApiError } from "../../src/domain/api-errors.ts";
-import { fingerprintOf } from "../../src/domain/idempotency.ts";
 import { newId } from "../../src/domain/ids.ts";
 import type { Caller } from "../../src/domain/types.ts";
 import { createSubmit, type SubmitResult } from "../../src/generations/submit.ts";
@@ -99,7 +98,7 @@ const answersOf = async ({ submissions, scheduler, limit }: Race, store: Store, 
         input: request.input,
       },
       ...{ maxCostCredits: 10_000, maxWaitMs: null, idempotencyKey: key === null ? null : `key-${key}` },
-      ...{ body: text, fingerprint: key === null ? null : fingerprintOf(text, request, {}) },
+      body: text,
     };
     return submit(order).then(
       (accepted): Answer => ({ key, body, accepted }),

@@ -1,6 +1,5 @@
 // Fixture of the ledger's property: an image with accounts for several rounds, and the mutations of submissions.
 
-import { fingerprintOf } from "../../src/domain/idempotency.ts";
 import { generationId } from "../../src/domain/ids.ts";
 import type { AdmitGeneration } from "../../src/domain/mutations.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
@@ -47,8 +46,6 @@ export const submissionOf = (input: Wish, again?: { seq: number; id: string }): 
     model: "vidmodel-2.0",
     idempotencyKey: input.key === null ? null : `key-${input.key}`,
     body,
-    // Some rows with an idempotency key have no fingerprint, as before fingerprints were stored.
-    fingerprint: input.key === null || input.routes === 1 ? null : fingerprintOf(body, request, {}),
     added: {},
     plan: prices.map(([routeId, priceCredits]) => ({
       ...{ routeId, priceCredits, timeoutMs: 600_000, onRefusal: "fail", onLost: "next" },

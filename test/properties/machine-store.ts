@@ -87,7 +87,6 @@ export const openMachineStore = (image: Uint8Array) => {
           keySeq: accountSeq,
           model: "m",
           idempotencyKey: null,
-          fingerprint: null,
           requestId: "req",
         },
         ...{ body: '{"input":{}}', added: {}, plan: [...plan], maxCostCredits: CREDITS },

@@ -23,7 +23,7 @@ const admission = (account: Account, at: number, padding: number): AdmitGenerati
   const word = wordOf(at);
   const input = { prompt: `${word} ${"p".repeat(padding)}` };
   return admitMutation(account, {
-    ...{ body: JSON.stringify({ model: "vidmodel-2.0", input }), idempotencyKey: `k${at}`, fingerprint: "f".repeat(64) },
+    ...{ body: JSON.stringify({ model: "vidmodel-2.0", input }), idempotencyKey: `k${at}` },
     labels: { metadata: { project: `${word} film` }, endUser: `${word}@example.com` },
   });
 };

@@ -62,7 +62,6 @@ export const admitMutation = (account: Account, changes: Partial<AdmitGeneration
     model: "vidmodel-2.0",
     idempotencyKey: null,
     body: JSON.stringify({ input: { duration: 5, prompt: "a fox in the snow" }, model: "vidmodel-2.0" }),
-    fingerprint: null,
     added: { resolution: "720p" },
     plan: Object.entries(PRICES).map(([routeId, priceCredits]) => ({
       routeId,

@@ -1,5 +1,5 @@
 // Decides an admission, such as the credit check (402): all rules in order of precedence.
-import { type FingerprintedRequest, isSameRequest } from "../../domain/idempotency.ts";
+import { isSameRequest, type StoredRequest } from "../../domain/idempotency.ts";
 import { fallsBelow } from "../../domain/low-balance.ts";
 import type { AdmitResult } from "../../domain/mutations.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
@@ -10,7 +10,7 @@ import { MutationRejected } from "../sql/mutation-rejected.ts";
 import { admittedRecord, type PackedAdmit } from "../sql/serialized-mutations.ts";
 
 /** An earlier submission with the same idempotency key: its generation and its request. */
-export type KnownSubmission = { record: GenerationRecord; request: FingerprintedRequest };
+export type KnownSubmission = { record: GenerationRecord; request: StoredRequest };
 /** The stored rows that an admission depends on. */
 export type AdmissionRows = {
   /** The balance of the account; undefined without an account. */
@@ -41,8 +41,8 @@ type NotAdmitted = Exclude<AdmitResult, Admitted>;
 export type AdmissionDecision = { result: Admitted; writes: AdmissionWrites } | { result: NotAdmitted; writes: null };
 
 /** The known generation, or the conflict of another request with the same key. */
-const replay = ({ record, request }: KnownSubmission, sent: FingerprintedRequest): NotAdmitted =>
-  isSameRequest(request, sent) ? { kind: "replayed", record } : { kind: "idempotency_conflict" };
+const replay = ({ record, request }: KnownSubmission, { body }: Pick<PackedAdmit, "body">): NotAdmitted =>
+  isSameRequest(request, body) ? { kind: "replayed", record } : { kind: "idempotency_conflict" };
 
 /**
  * Returns the first violated rule: expiry of the key, concurrency, spend limit of the key, limit of the end user, debt, balance;

@@ -126,7 +126,10 @@ export const createBatchDecider = (
     spend(decided.spend);
     holdForEndUser(accountSeq, mutation.createdAtMs, decided.endUserHold);
     if (idempotencyKey !== null)
-      submissions.set(keyName(accountSeq, idempotencyKey), { record: result.record, request: mutation });
+      submissions.set(keyName(accountSeq, idempotencyKey), {
+        record: result.record,
+        request: { body: mutation.body, fingerprint: null },
+      });
     return decided.makesBalanceLow ? { ...result, lowBalance: lowBalanceOf(mutation, after) } : result;
   };
 

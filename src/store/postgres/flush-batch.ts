@@ -142,7 +142,7 @@ const admitted = ({ generations }: Writes): Row[] =>
       request: mutation.requestId,
       plan_hash: sha256(mutation.planJson),
     },
-    ...{ body: mutation.body, added: mutation.addedJson, ordered: mutation.orderedJson, fingerprint: mutation.fingerprint },
+    ...{ body: mutation.body, added: mutation.addedJson, ordered: mutation.orderedJson },
     labels: json(mutation.labels),
     end_user: typeof mutation.labels?.endUser === "string" ? endUserTerm(mutation.labels.endUser) : null,
   }));

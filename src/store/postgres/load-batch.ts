@@ -1,6 +1,6 @@
 // Loads the rows that a group needs in one round trip and locks its balances.
 import { dayOf, windowFrom } from "../../domain/calendar.ts";
-import type { FingerprintedRequest } from "../../domain/idempotency.ts";
+import type { StoredRequest } from "../../domain/idempotency.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
 import type { KnownSubmission } from "../decide/admission.ts";
 import type { Subscriber } from "../decide/deliveries.ts";
@@ -56,7 +56,7 @@ export const keyName = (accountSeq: number, key: string): string => `${accountSe
 export const endUserName = (accountSeq: number, endUser: string): string => `${accountSeq} ${endUser}`;
 export const attemptName = (seq: number, n: number): string => `${seq} ${n}`;
 
-type UsedRow = RecordRow & FingerprintedRequest & { idempotency_key: string };
+type UsedRow = RecordRow & StoredRequest & { idempotency_key: string };
 type CurrentRow = RecordRow & {
   version: number | null;
   epoch: number;

@@ -13,9 +13,9 @@ export const INSERT_OPTIONS = `INSERT INTO route_options (hash, options) SELECT 
   ORDER BY hash ON CONFLICT (hash) DO NOTHING`;
 export const INSERT_GENERATIONS = `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms,
     start_deadline_ms, idempotency_key, hold_transfer_no, hold_previous_seq, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
-    max_cost_credits, request_id, plan_seq, body, input_defaults, expected_delivery, fingerprint, labels, end_user_seq)
+    max_cost_credits, request_id, plan_seq, body, input_defaults, expected_delivery, labels, end_user_seq)
   SELECT seq, account, id, model, 'queued', quoted, reserved, created_at, wait_ends_at, key, chain, previous, available, held, epoch, hash,
-    key_seq, max_cost, request, (SELECT p.seq FROM plan p WHERE p.hash = x.plan_hash), body, added, ordered, fingerprint, labels,
+    key_seq, max_cost, request, (SELECT p.seq FROM plan p WHERE p.hash = x.plan_hash), body, added, ordered, labels,
     (SELECT u.seq FROM end_user u WHERE u.account_seq = x.account AND u.term = x.end_user) FROM ${rowsOf(
       "?1",
       {
@@ -30,7 +30,7 @@ export const INSERT_GENERATIONS = `INSERT INTO generation (seq, account_seq, id,
         },
         ...{ wait_ends_at: "bigint", key: "text", chain: "bigint", previous: "bigint", available: "bigint", held: "bigint" },
         ...{ epoch: "bigint", hash: "text", key_seq: "bigint", max_cost: "bigint", request: "text", plan_hash: "text" },
-        ...{ body: "text", added: "text", ordered: "text", fingerprint: "text", labels: "text", end_user: "text" },
+        ...{ body: "text", added: "text", ordered: "text", labels: "text", end_user: "text" },
       },
       "x",
     )}`;

@@ -2,9 +2,9 @@
 //
 // The balance of the account and the row of the generation are locked first. A late result locks it too, so it never writes a text after the erasure.
 
-import { ENVELOPE_DEFAULTS, fingerprintOf } from "../../domain/idempotency.ts";
+import { fingerprintOf } from "../../domain/idempotency.ts";
 import type { AdminResult, EraseGeneration, FinishFileRemoval } from "../../domain/mutations.ts";
-import type { Failure, JsonObject, Labels } from "../../domain/types.ts";
+import type { Failure, Labels } from "../../domain/types.ts";
 import { ERASED, erasedEvent, erasedFailure } from "../decide/erasure.ts";
 import type { Dialect } from "./dialect.ts";
 import type { EndUserMutations } from "./end-users.ts";
@@ -49,9 +49,9 @@ type Row = {
   endUserSeq: number | null;
 };
 
-/** The fingerprint of a request that was accepted before fingerprints were stored, so that its key can still be repeated. */
+/** The fingerprint takes the place of the body, so that the key can still be repeated. Earlier releases stored it at submission. */
 const missingFingerprint = ({ key, fingerprint }: Row, body: string): string | null =>
-  key === null || fingerprint !== null ? null : fingerprintOf(body, JSON.parse(body) as JsonObject, ENVELOPE_DEFAULTS);
+  key === null || fingerprint !== null ? null : fingerprintOf(body);
 
 export const prepareErasure = (dialect: Dialect, endUsers: Pick<EndUserMutations, "lockAccount" | "eraseUnused">) => {
   const select = `SELECT key_seq AS "keySeq", CASE WHEN completed_at_ms IS NULL THEN 0 ELSE 1 END AS "isEnded",

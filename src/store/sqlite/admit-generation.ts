@@ -1,6 +1,6 @@
 // Writes an admission: the generation row with its hold, its links and the spending of its key.
 import type { Database } from "bun:sqlite";
-import type { FingerprintedRequest } from "../../domain/idempotency.ts";
+import type { StoredRequest } from "../../domain/idempotency.ts";
 import type { LowBalance } from "../../domain/low-balance.ts";
 import type { AdmitResult } from "../../domain/mutations.ts";
 import { decideAdmission, type KnownSubmission } from "../decide/admission.ts";
@@ -29,14 +29,14 @@ type AdmitDeps = {
 };
 
 export const prepareAdmit = (db: Database, { money, plans, limits, endUsers, alerts, outbox }: AdmitDeps) => {
-  const selectKey = db.prepare<RecordRow & FingerprintedRequest, [number, string]>(
+  const selectKey = db.prepare<RecordRow & StoredRequest, [number, string]>(
     `SELECT ${recordColumns(SQLITE)}, ${SQLITE.body} AS body, g.fingerprint FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`,
   );
   const insertGeneration = db.prepare(
     `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms, start_deadline_ms,
        idempotency_key, hold_transfer_no, hold_previous_seq, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
-       max_cost_credits, request_id, plan_seq, input_defaults, expected_delivery, fingerprint, end_user_seq)
-     VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ${money.epoch}, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
+       max_cost_credits, request_id, plan_seq, input_defaults, expected_delivery, end_user_seq)
+     VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ${money.epoch}, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
      ON CONFLICT (account_seq, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING`,
   );
 
@@ -96,7 +96,6 @@ export const prepareAdmit = (db: Database, { money, plans, limits, endUsers, ale
       plans.seqOf(mutation.planJson),
       mutation.addedJson,
       mutation.orderedJson,
-      mutation.fingerprint,
       endUserSeq,
     ).changes === 1;
 

@@ -2,7 +2,7 @@
 //
 // The three must agree in every direction.
 import { isDeepStrictEqual } from "node:util";
-import { ENVELOPE_DEFAULTS, fingerprintOf } from "../../domain/idempotency.ts";
+import { fingerprintOf } from "../../domain/idempotency.ts";
 import type { Attempt, AttemptState, FailureClass, JsonObject, TransferKind } from "../../domain/types.ts";
 import type { Submission } from "../../simulator/log.ts";
 import { ENDING_AUDITS } from "./audit-endings.ts";
@@ -40,9 +40,7 @@ const GIVEN_UP: ReadonlySet<AttemptState> = new Set(["lost", "capped", "supersed
 /** The hash of the body that made a generation. That of an erased one follows from its fingerprint and the bodies that clients sent. */
 const createBodyHash = (client: readonly ClientLine[]) => {
   const hashes = new Map(
-    client.flatMap((line) =>
-      line.type === "intent" ? [[fingerprintOf("", line.body, ENVELOPE_DEFAULTS), line.hash] as const] : [],
-    ),
+    client.flatMap((line) => (line.type === "intent" ? [[fingerprintOf(JSON.stringify(line.body)), line.hash] as const] : [])),
   );
   return ({ bodyHash, erasedAtMs, fingerprint }: Stored): string | null =>
     erasedAtMs === null ? bodyHash : (hashes.get(fingerprint ?? "") ?? null);

@@ -2,7 +2,6 @@
 
 import type { Catalogue } from "../../../catalogue/load.ts";
 import type { ApiError } from "../../domain/api-errors.ts";
-import { fingerprintOf } from "../../domain/idempotency.ts";
 import { seqOfGenerationId } from "../../domain/ids.ts";
 import type { AdminResult } from "../../domain/mutations.ts";
 import type { GenerationRecord, JsonObject } from "../../domain/types.ts";
@@ -127,7 +126,6 @@ export const createClients = (deps: ClientDeps) => {
           body,
           ...(planned.endUser === null ? {} : { labels: { metadata: null, endUser: planned.endUser } }),
           ...(planned.webhookUrl === undefined ? {} : { webhookUrl: () => planned.webhookUrl ?? "" }),
-          fingerprint: planned.key === null ? null : fingerprintOf(body, JSON.parse(body) as JsonObject, {}),
         })
         .catch((fault: unknown) => fault as ApiError),
     );

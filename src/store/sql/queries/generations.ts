@@ -1,7 +1,7 @@
 // Queries of generations: records, inputs, expected deliveries and stored or expired files.
 
 import type { Ordered } from "../../../domain/delivery-check.ts";
-import type { FingerprintedRequest } from "../../../domain/idempotency.ts";
+import type { StoredRequest } from "../../../domain/idempotency.ts";
 import { seqOfGenerationId } from "../../../domain/ids.ts";
 import type { JsonObject, Output } from "../../../domain/types.ts";
 import type { StoreReads } from "../../store.ts";
@@ -66,7 +66,7 @@ export const generationReads = (query: Query, dialect: Dialect): Reads => {
       return row?.id === id && row.account_seq === accountSeq ? toRecord(row) : undefined;
     },
     generationByKey: async (accountSeq, idempotencyKey) => {
-      const [row] = await query<RecordRow & FingerprintedRequest>(byKey, accountSeq, idempotencyKey);
+      const [row] = await query<RecordRow & StoredRequest>(byKey, accountSeq, idempotencyKey);
       return row ? { record: toRecord(row), body: row.body, fingerprint: row.fingerprint } : undefined;
     },
     generationBySeq: async (seq) => {
