@@ -1,5 +1,6 @@
 // Resolves the client address behind trusted proxies and reports proxies that are not configured.
 import { isIP } from "node:net";
+import { ClockCache } from "../collections/clock-cache.ts";
 import { type IsWithin, networksIn } from "../config/cidr-list.ts";
 import type { Settings } from "../config/schema.ts";
 import type { Log } from "../logging/events.ts";
@@ -33,8 +34,8 @@ const believedBy = ({ trusted_proxies: trusted }: Server): IsWithin => networksI
 
 /** What a peer address means. */
 type Peer = { isBelieved: boolean; machine: string };
-/** Maximum number of peers that are remembered; a proxy in front is one peer for all its clients. */
-const MAX_PEERS = 1_000;
+/** Minimum number of peers that are remembered; a proxy in front is one peer for all its clients. */
+const PEERS = 1_000;
 
 /** An entry of `X-Forwarded-For` without port and brackets, which some proxies write. */
 const addressIn = (entry: string): string =>
@@ -52,11 +53,10 @@ export const createProxies = (server: Server, log: Log): Proxies => {
   const isBelieved = believedBy(server);
   const publicHost = hostOf(server.public_url);
   const warned = new Set<string>();
-  const peers = new Map<string, Peer>();
+  const peers = new ClockCache<string, Peer>(PEERS);
   const peerAt = (address: string): Peer => {
     const known = peers.get(address);
     if (known !== undefined) return known;
-    if (peers.size >= MAX_PEERS) peers.clear();
     const peer = { isBelieved: isBelieved(address), machine: machineOf(address) };
     peers.set(address, peer);
     return peer;
