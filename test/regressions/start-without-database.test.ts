@@ -61,6 +61,10 @@ test("a start waits for an unavailable database, and the metric genrouter_databa
     expect(await ask("/healthz")).toMatchObject({ status: 200 });
     expect(await gauges()).toEqual(UNAVAILABLE ?? []);
     expect(await ask("/v1/models")).toMatchObject({ status: 503, body: { error: { code: "restarting" } } });
+    const page = await fetch(`http://127.0.0.1:${port}/console`, { headers: { accept: "text/html" } });
+    expect(await page.text()).toContain(
+      `The start waits: the database of GENROUTER_STORE__URL at 127.0.0.1:${databasePort} cannot`,
+    );
     const proxy = await openProxy(databasePort);
     expect(await eventually(async () => (await ask("/readyz"))?.status === 200, "a node that is ready")).toBe(true);
     expect(node.output()).toContain("the start waits");

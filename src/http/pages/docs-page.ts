@@ -16,6 +16,8 @@ const MARK = `<svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true"
 <g fill="none" stroke="var(--on-accent)" stroke-width="2.5" stroke-linecap="round">
 <path d="M8 16h4c4 0 4-7 8-7h3M8 16h4c4 0 4 7 8 7h3" opacity=".5"/><path d="M8 16h15"/></g>
 <circle cx="23" cy="16" r="3" fill="var(--on-accent)"/></svg>`;
+/** Mark and name of the product. */
+export const BRAND = `${MARK}<span>genrouter</span>`;
 
 /** What a page depends on besides its content. */
 export type DocsSite = {
@@ -25,7 +27,7 @@ export type DocsSite = {
 };
 
 const headerOf = (path: string | null, { hasConsole }: DocsSite): string => `<header class="site">
-<a class="site-brand" href="/docs/guides/quick-start">${MARK}<span>genrouter</span></a>
+<a class="site-brand" href="/docs/guides/quick-start">${BRAND}</a>
 <nav aria-label="Documentation">
 <ul>
 ${PLACES.map((place) => {

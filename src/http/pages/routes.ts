@@ -5,6 +5,7 @@ import { ApiError } from "../../domain/api-errors.ts";
 import { urlOf } from "../client-address.ts";
 import { type Answer, signAnswer } from "../response.ts";
 import type { DocsSite } from "./docs-page.ts";
+import { isRead, opensPage, wantsPage } from "./page-request.ts";
 
 const reference = () => import("./reference.ts");
 const guides = () => import("./guides.ts");
@@ -13,9 +14,6 @@ const assets = () => import("./assets.ts");
 const summary = () => import("./llms.ts");
 const web = () => import("./spa-shell.ts");
 const notFound = () => import("./not-found-page.ts");
-
-/** True if the client is a browser that accepts HTML. */
-const wantsPage = (request: Request): boolean => /\btext\/html\b/i.test(request.headers.get("accept") ?? "");
 
 const NO_PATH = "No such path; see /openapi.json for those there are.";
 
@@ -63,19 +61,14 @@ const orPage =
     }
   };
 
-const isRead = (method: string): boolean => method === "GET" || method === "HEAD";
 /** The answer to an unknown path. Below /v1 it is the API error for every client. */
 export const unknownPathOf = (isBehindTls: boolean, open: PagesOpen): Answer => {
-  const refuse: Answer = () => {
-    throw new ApiError("not_found", NO_PATH);
-  };
-  const readable = orPage(siteOf(isBehindTls, open), refuse);
-  return (request, requestId, params) => {
-    const { pathname } = urlOf(request);
-    const to = isRead(request.method) ? MOVED[pathname] : undefined;
+  const site = siteOf(isBehindTls, open);
+  return async (request, requestId) => {
+    const to = isRead(request.method) ? MOVED[urlOf(request).pathname] : undefined;
     if (to !== undefined) return redirect(308, { location: to }, requestId);
-    const isApi = pathname === "/v1" || pathname.startsWith("/v1/");
-    return (isApi || !isRead(request.method) ? refuse : readable)(request, requestId, params);
+    if (!opensPage(request)) throw new ApiError("not_found", NO_PATH);
+    return (await notFound()).notFoundPage(NO_PATH, requestId, site);
   };
 };
 
