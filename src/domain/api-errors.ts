@@ -85,6 +85,9 @@ export const refuse = (code: ApiErrorCode, message: string, more?: ConstructorPa
   throw new ApiError(code, message, more);
 };
 
+/** Of an unknown path, and of a callback URL that this service did not create. */
+export const NO_SUCH_PATH = "No such path. /docs describes the API, and /openapi.json lists every path for programs.";
+
 /** Returned on authentication, and by the ledger for a key that expired meanwhile. */
 export const KEY_EXPIRED = "Authorization: this API key has expired; use another, or one made in its place.";
 

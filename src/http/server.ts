@@ -1,6 +1,6 @@
 // HTTP server: serves the table of endpoints with Elysia, and runs the request pipeline.
 import { Elysia } from "elysia";
-import { ApiError, refuse } from "../domain/api-errors.ts";
+import { ApiError, NO_SUCH_PATH, refuse } from "../domain/api-errors.ts";
 import type { Caller } from "../domain/types.ts";
 import { KeyGuard } from "./auth.ts";
 import { hostFault } from "./client-address.ts";
@@ -134,7 +134,7 @@ export const createHttpServer = (deps: HttpDeps): Http => {
       maxRequestBodySize: RUNTIME_BODY_BYTES,
     },
   }).onError(({ error, code, request }) =>
-    astray(code === "NOT_FOUND" ? new ApiError("not_found", "No such path.") : error, request),
+    astray(code === "NOT_FOUND" ? new ApiError("not_found", NO_SUCH_PATH) : error, request),
   );
   const add = (method: string, path: string, answer: Answer) => {
     const enter = entrance(

@@ -183,6 +183,12 @@ test("a browser reads a page for an unknown path, and every other client and eve
     expect([response.status, response.headers.get("content-type")]).toEqual([404, "application/json"]);
     expect(await response.json()).toMatchObject({ error: { code: "not_found" } });
   }
+  // A person reads links, and a program the path of the description.
+  expect(await (await harness.call("/nowhere", { ...open, headers: HTML })).text()).not.toContain("openapi.json");
+  for (const path of ["/nowhere", "/v1/nowhere"])
+    expect(await (await harness.call(path, open)).json()).toMatchObject({
+      error: { message: expect.stringMatching(/\/docs .*\/openapi\.json/) as unknown },
+    });
   // A path is never part of the page.
   const marked = await harness.call("/%3Cscript%3Ealert(1)%3C/script%3E", { ...open, headers: HTML });
   expect(await marked.text()).not.toContain("alert(1)");

@@ -1,6 +1,6 @@
 // Serves provider callbacks; a callback only triggers a poll of its attempt.
 
-import { refuse } from "../../domain/api-errors.ts";
+import { NO_SUCH_PATH, refuse } from "../../domain/api-errors.ts";
 import type { Json } from "../../domain/types.ts";
 import type { Callbacks } from "../../providers/callback-urls.ts";
 import { parseJson, readBody } from "../body.ts";
@@ -32,7 +32,7 @@ export const callback =
   (callbacks: Callbacks, onCallback: CallbackReceived): Answer =>
   async (request, requestId, params) => {
     const { ref = "", mac = "" } = params;
-    if (!callbacks.isGenuine(ref, mac)) return refuse("not_found", "No such path; see /openapi.json for those there are.");
+    if (!callbacks.isGenuine(ref, mac)) return refuse("not_found", NO_SUCH_PATH);
     const body = await jsonOf(request);
     await onCallback(ref, body);
     const challenge = challengeIn(body);

@@ -2,7 +2,7 @@
 import { type DocsSite, docsPage } from "./docs-page.ts";
 import { answerPage, escaped } from "./page.ts";
 
-/** @param message what was not found, as in the error that other clients receive */
+/** @param message what was not found */
 export const notFoundPage = (message: string, requestId: string, site: DocsSite): Response => {
   const links = [
     ...(site.hasConsole ? ['<a href="/console">Console</a>'] : []),

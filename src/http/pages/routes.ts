@@ -1,7 +1,7 @@
 // Endpoints of the HTML pages outside /v1; page content is loaded on first use.
 //
 // A start therefore loads and renders no page.
-import { ApiError } from "../../domain/api-errors.ts";
+import { ApiError, NO_SUCH_PATH } from "../../domain/api-errors.ts";
 import { urlOf } from "../client-address.ts";
 import { type Answer, signAnswer } from "../response.ts";
 import type { DocsSite } from "./docs-page.ts";
@@ -15,7 +15,8 @@ const summary = () => import("./llms.ts");
 const web = () => import("./spa-shell.ts");
 const notFound = () => import("./not-found-page.ts");
 
-const NO_PATH = "No such path; see /openapi.json for those there are.";
+/** What a person reads for an unknown path, above links to pages that exist. */
+const NO_PAGE = "There is no page at this address.";
 
 const redirect = (status: 302 | 308, headers: Record<string, string>, requestId: string): Response =>
   signAnswer(new Response(null, { status, headers }), requestId);
@@ -24,7 +25,7 @@ const redirect = (status: 302 | 308, headers: Record<string, string>, requestId:
 const redirectTo =
   (to: string): Answer =>
   (request, requestId) => {
-    if (!wantsPage(request)) throw new ApiError("not_found", NO_PATH);
+    if (!wantsPage(request)) throw new ApiError("not_found", NO_SUCH_PATH);
     return redirect(302, { location: to, vary: "Accept" }, requestId);
   };
 
@@ -67,8 +68,8 @@ export const unknownPathOf = (isBehindTls: boolean, open: PagesOpen): Answer => 
   return async (request, requestId) => {
     const to = isRead(request.method) ? MOVED[urlOf(request).pathname] : undefined;
     if (to !== undefined) return redirect(308, { location: to }, requestId);
-    if (!opensPage(request)) throw new ApiError("not_found", NO_PATH);
-    return (await notFound()).notFoundPage(NO_PATH, requestId, site);
+    if (!opensPage(request)) throw new ApiError("not_found", NO_SUCH_PATH);
+    return (await notFound()).notFoundPage(NO_PAGE, requestId, site);
   };
 };
 
