@@ -36,6 +36,7 @@ export const userRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[] 
   const service = createUserService({
     ...{ reads, post, clock, sessions, passwords, devices, refused },
     signUp: settings.console.sign_up,
+    hasInspector: deps.issueToken !== null,
   });
   const publicUrl = settings.server.public_url.replace(/\/$/, "");
 

@@ -37,13 +37,15 @@ export type UserServiceDeps = {
   devices: Devices;
   refused: RefusedSignIns;
   signUp: boolean;
+  hasInspector: boolean;
 };
 /** A sign-in request with its client address and request id. */
 export type SignInRequest = { request: Request; address: string; requestId: string };
 /** The token of the session that was opened, and whose it is. */
 export type OpenedSession = { token: string; userId: string };
 
-export const createUserService = ({ reads, post, clock, sessions, passwords, devices, refused, signUp }: UserServiceDeps) => {
+export const createUserService = (deps: UserServiceDeps) => {
+  const { reads, post, clock, sessions, passwords, devices, refused, signUp, hasInspector } = deps;
   const guesses = createSignInThrottle(clock);
   const perUser = createTokenBucket(clock, PER_USER);
   const signIns = createTokenBucket(clock, SIGN_INS);
@@ -109,6 +111,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
         isSetUp,
         signUp: signUp && isSetUp,
         simulated: (await reads.mode()) === "test",
+        inspector: hasInspector && who !== null && who.role !== "member",
         command: PROGRAM_COMMAND,
       };
     },

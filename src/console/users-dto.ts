@@ -17,6 +17,8 @@ export type MeView = {
   isSetUp: boolean;
   signUp: boolean;
   simulated: boolean;
+  /** True if the inspector is enabled and this user may open it. */
+  inspector: boolean;
   /** The command of this program in a shell, for hints. */
   command: string;
 };

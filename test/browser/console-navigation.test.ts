@@ -67,6 +67,29 @@ here("the frame", () => {
     await close();
   });
 
+  test("leads operators to the inspector from the side bar and the palette, and no member", async () => {
+    const { page, close } = await visit("/console/keys");
+    const navigation = page.getByRole("navigation", { name: "Pages" });
+    await navigation.getByRole("link", { name: "Inspector" }).click();
+    await page.waitForURL("**/inspector");
+    await page.getByRole("heading", { level: 1, name: "Live" }).waitFor();
+    await page.getByRole("banner").getByRole("link", { name: "Console" }).click();
+    await navigation.getByRole("link", { name: "Audit log" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Search pages, models and ids" }).waitFor();
+    await page.keyboard.type("inspec");
+    await page.getByRole("listbox").getByRole("option", { name: "Inspector", selected: true }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Live" }).waitFor();
+    await close();
+    const member = await openVisitor(harness, "member", harness.tenant);
+    const own = await watch(browser, { url: harness.url, visitor: member, path: "/console/keys" });
+    const links = own.page.getByRole("navigation", { name: "Pages" }).getByRole("link");
+    await links.filter({ hasText: "API keys" }).waitFor();
+    expect(await links.filter({ hasText: "Inspector" }).count()).toBe(0);
+    await own.close();
+  });
+
   test("has the mark of the product, an icon for each entry, and theme, profile and sign-out in one menu", async () => {
     const { page, close } = await visit("/console/generations", { viewport: { width: 1920, height: 1080 } });
     await page.getByRole("banner").locator(".brand svg").waitFor();

@@ -59,6 +59,7 @@ export const openMakingStage = (
         isSetUp: true,
         signUp: false,
         simulated: true,
+        inspector: false,
       });
     }
     try {

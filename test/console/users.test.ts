@@ -5,6 +5,7 @@ import { join as pathOf } from "node:path";
 import { hashToken } from "../../src/domain/ids.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type Harness, type HarnessOptions, openHarness } from "../harness.ts";
+import { openOperators } from "./operators.ts";
 import { join, PASSWORD, setUp, setUpToken, tokenOf, visit } from "./visitor.ts";
 
 const harnesses: Harness[] = [];
@@ -24,7 +25,7 @@ const ADA = { email: "ada@example.com", password: PASSWORD };
 test("a set-up link creates the first operator once and is rejected afterwards", async () => {
   const harness = await open();
   expect(await visit(harness).ok("GET", "/console/api/me")).toEqual({
-    ...{ signedIn: null, isSetUp: false, signUp: false, simulated: true, command: "npm run -s genrouter --" },
+    ...{ signedIn: null, isSetUp: false, signUp: false, simulated: true, inspector: false, command: "npm run -s genrouter --" },
   });
   const token = await setUpToken(harness);
   expect(await visit(harness).ok("POST", "/console/api/link", { token })).toMatchObject({ kind: "setup", role: "operator" });
@@ -40,6 +41,19 @@ test("a set-up link creates the first operator once and is rejected afterwards",
     signedIn: { role: "operator", email: ADA.email },
     isSetUp: true,
   });
+});
+
+test("offers the inspector to operators and viewers, and not while it is off", async () => {
+  for (const [enabled, admitted] of [
+    ["on", true],
+    ["off", false],
+  ] as const) {
+    const users = await openOperators(await open({ env: { GENROUTER_INSPECTOR__ENABLED: enabled } }));
+    for (const role of ["operator", "viewer", "member"] as const) {
+      const { reported } = await users[role].ask("GET", "/console/api/me");
+      expect([enabled, role, reported.inspector]).toEqual([enabled, role, admitted && role !== "member"]);
+    }
+  }
 });
 
 test("the session cookie is HttpOnly, Secure and SameSite, and the database contains only its hash", async () => {

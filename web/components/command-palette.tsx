@@ -2,11 +2,11 @@
 import { Box, type IconNode, Search } from "lucide";
 import type { VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { navigate } from "wouter-preact/use-browser-location";
 import type { ModelsDto } from "../../src/console/generations-dto.ts";
 import { words } from "../words/console-words.ts";
 import { Icon } from "./icon.tsx";
 import type { NavigationEntry } from "./layout.tsx";
+import { openPath } from "./links.ts";
 import { Modal } from "./modal.tsx";
 import { useQuery } from "./use-query.ts";
 
@@ -55,7 +55,7 @@ export const CommandPalette = (of: { places: readonly NavigationEntry[]; close: 
   useEffect(() => document.getElementById(`${id}-${chosen}`)?.scrollIntoView({ block: "nearest" }), [id, chosen]);
   const run = ({ href }: Command): void => {
     of.close();
-    navigate(href);
+    openPath(href);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const step = STEPS[event.key];

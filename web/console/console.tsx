@@ -1,6 +1,7 @@
 // The console application: the pages depend on the user and are loaded on demand.
 
 import { signal } from "@preact/signals";
+import { Workflow } from "lucide";
 import { type ComponentProps, render, type VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { Redirect, useLocation, useSearch } from "wouter-preact";
@@ -59,12 +60,22 @@ const OwnFrame = ({ hasAccount, notice, places, ...frame }: ComponentProps<typeo
 };
 
 const GROUPS = ["create", "develop", "money", "operator"] as const;
-const placesOf = (pages: readonly PageOf[]): NavigationEntry[] =>
-  GROUPS.flatMap((group) =>
+/** The inspector is an application of its own, so it is no page of the console. */
+const inspectorPlace = (): NavigationEntry => ({
+  href: "/inspector",
+  label: words.frame.inspector,
+  group: words.groups.operator,
+  icon: Workflow,
+});
+/** The navigation; the group of operators is the last one. */
+const placesOf = (pages: readonly PageOf[], hasInspector: boolean): NavigationEntry[] => [
+  ...GROUPS.flatMap((group) =>
     pages.flatMap(({ path, name, place }) =>
       place?.group === group ? [{ href: path, label: words.pages[name], group: words.groups[group], icon: place.icon }] : [],
     ),
-  );
+  ),
+  ...(hasInspector ? [inspectorPlace()] : []),
+];
 
 const Console = (): VNode => {
   const [path] = useLocation();
@@ -110,7 +121,7 @@ const Console = (): VNode => {
     const home = who.accountId === null ? "/console/operator/accounts" : "/console/generations";
     return <Redirect to={to?.startsWith("/console/") && !to.startsWith("/console/sign-in") ? to : home} replace />;
   }
-  const frame = { places: placesOf(mine), path, hasAccount: who.accountId !== null };
+  const frame = { places: placesOf(mine, known.inspector), path, hasAccount: who.accountId !== null };
   if (!found)
     return (
       <OwnFrame {...frame} title={words.frame.notFound}>
