@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { addAccounts } from "./commands/accounts.ts";
 import { addArchive } from "./commands/archive.ts";
 import { addBackup } from "./commands/backup.ts";
+import { addBalance } from "./commands/balance.ts";
 import { addCapacity } from "./commands/capacity.ts";
 import { addCatalogue } from "./commands/catalogue.ts";
 import { addCompletion } from "./commands/completion.ts";
@@ -33,6 +34,7 @@ import { addSimulator } from "./commands/simulator.ts";
 import { addMachine } from "./commands/statechart.ts";
 import { addTorture } from "./commands/torture.ts";
 import { addTrace } from "./commands/trace.ts";
+import { addUsage } from "./commands/usage.ts";
 import { addUsers } from "./commands/users.ts";
 import { addVerify } from "./commands/verify.ts";
 import { EXIT_TABLE, EXITS, type Exit, errorJson, messageOf } from "./exit-codes.ts";
@@ -56,6 +58,8 @@ const ADDITIONS = [
   addGenerate,
   addResults,
   addFiles,
+  addBalance,
+  addUsage,
   addListen,
   addTrace,
   addGenerations,

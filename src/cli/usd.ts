@@ -28,5 +28,8 @@ export const showUsd = (credits: Credits): string => {
   return `${credits < 0 ? "-" : ""}$${grouped}.${String(cents % 100).padStart(2, "0")}`;
 };
 
+/** `12.5` → `1250`: an amount of the API, which has at most two decimals. */
+export const creditsOf = (usd: number): Credits => Math.round(usd * 100);
+
 /** `1250` → `12.5`, the JSON number nearest to the amount; it prints with at most two decimals. */
 export const usdNumber = (credits: Credits): number => credits / 100;

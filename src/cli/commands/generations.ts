@@ -1,4 +1,4 @@
-// `genrouter generations`: lists parked generations and settles, fails or retries one.
+// `genrouter generations`: lists generations, and settles, fails or retries a parked one.
 import type { Command } from "commander";
 import type { Decided } from "../../admin/generations.ts";
 import type { Decision } from "../../domain/operator-decision.ts";
@@ -18,6 +18,7 @@ import {
 } from "../session.ts";
 import { table } from "../terminal.ts";
 import { showUsd, usdNumber } from "../usd.ts";
+import { addGenerationsList } from "./generations-list.ts";
 
 type Flags = DirFlag & JsonFlag;
 type DecisionFlags = Flags & { reason: string; attempt?: string };
@@ -60,10 +61,12 @@ const DECISIONS: Readonly<Record<Decision, { about: string; example: string }>> 
 export const addGenerations = (program: Command, session: Session): void => {
   const { terminal } = session;
   const generations = withExamples(
-    program.command("generations").description("settle, fail or retry parked generations (operator)"),
+    program.command("generations").description("list generations; settle, fail or retry parked ones (operator)"),
+    "generations list --status running",
     "generations parked",
     'generations fail gen_01k… --reason "lost at the provider since Monday"',
   );
+  addGenerationsList(generations, session);
 
   const parked = generations
     .command("parked")
