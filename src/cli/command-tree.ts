@@ -11,7 +11,7 @@ export type Flag = {
   /** Value of the flag; null if it has none. */
   value: Value | null;
 };
-export type Value = { name: string; choices: readonly string[]; kind: "directory" | "file" | "other" };
+export type Value = { name: string; choices: readonly string[]; kind: "directory" | "file" | "model" | "other" };
 export type Node = {
   /** Words after the program name; empty for the program itself. */
   words: string[];
@@ -26,6 +26,7 @@ export type Node = {
 
 const kindOf = (name: string): Value["kind"] => {
   if (/^(dir|directory)$/i.test(name)) return "directory";
+  if (name === "model") return "model";
   return /^(file|path|files|output)$/i.test(name) ? "file" : "other";
 };
 

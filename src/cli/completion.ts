@@ -1,6 +1,7 @@
 // Generates completion scripts for bash, zsh and fish from the command tree.
 //
-// The scripts are static text with every command, flag and choice.
+// The scripts are static text with every command, flag and choice. The ids of models are those that the program lists when they
+// are completed, because services and catalogues differ.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the shells' own variables.
 import { allOf, type Flag, type Node, type Value } from "./command-tree.ts";
 
@@ -37,8 +38,17 @@ const walk = (nodes: readonly Node[], first: string): string =>
     "  done",
   ].join("\n");
 
+/**
+ * Function of bash and zsh that prints the ids of the models that the service offers. Without a service they are those of the
+ * catalogue.
+ */
+const MODELS = `_genrouter_models() {
+  { "$1" --quiet models || "$1" --quiet models --all; } 2>/dev/null | awk 'NR > 1 { print $1 }'
+}`;
+
 const bashValue = ({ choices, kind }: Value): string => {
   if (choices.length > 0) return `COMPREPLY=($(compgen -W ${quoted(choices.join(" "))} -- "$cur"))`;
+  if (kind === "model") return 'COMPREPLY=($(compgen -W "$(_genrouter_models "${COMP_WORDS[0]}")" -- "$cur"))';
   if (kind === "directory") return 'compopt -o filenames; COMPREPLY=($(compgen -d -- "$cur"))';
   return kind === "file" ? 'compopt -o filenames; COMPREPLY=($(compgen -f -- "$cur"))' : ":";
 };
@@ -47,6 +57,7 @@ const bash = (
   nodes: readonly Node[],
 ): string => `# bash completion for genrouter: put it into ~/.local/share/bash-completion/completions/genrouter,
 # or once: source <(genrouter completion bash)
+${MODELS}
 _genrouter() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]} at="" word skip=""
   # --flag=value comes as three words.
@@ -79,12 +90,14 @@ const described = (entries: readonly [name: string, about: string][]): string =>
 
 const zshValue = ({ name, choices, kind }: Value): string => {
   if (choices.length > 0) return `compadd -- ${choices.map(quoted).join(" ")}`;
+  if (kind === "model") return 'compadd -- ${(f)"$(_genrouter_models "${words[1]}")"}';
   if (kind === "directory") return "_files -/";
   return kind === "file" ? "_files" : `_message ${quoted(name)}`;
 };
 
 const zsh = (nodes: readonly Node[]): string => `#compdef genrouter
 # zsh completion for genrouter: put it into a directory of $fpath as _genrouter, or once: source <(genrouter completion zsh)
+${MODELS}
 _genrouter() {
   local cur=\${words[CURRENT]} prev=\${words[CURRENT-1]} at="" word skip=""
   local -a found
@@ -108,10 +121,20 @@ ${nodes
 if [[ \${funcstack[1]} == _genrouter ]]; then _genrouter "$@"; else compdef _genrouter genrouter; fi
 `;
 
+/** Calls the function of fish that prints the ids of models. */
+const FISH_MODELS = "'(__genrouter_models)'";
+/** What is completed for the first argument of a command, besides its choices. */
+const fishArgument = (node: Node): string[] => {
+  const kind = node.arguments[0]?.kind ?? "other";
+  if (kind === "other") return [];
+  return [`complete -c genrouter -n '__genrouter_at "${at(node)}"' ${kind === "model" ? `-a ${FISH_MODELS}` : "-F"}`];
+};
+
 const fishFlag = (node: Node, { names, about, value }: Flag): string => {
   const words = names.map((name) => (name.startsWith("--") ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`));
   const after = value === null ? [] : [value.kind === "file" ? "-r" : "-x"];
   if (value && value.choices.length > 0) after.push(`-a ${quoted(value.choices.join(" "))}`);
+  else if (value?.kind === "model") after.push(`-a ${FISH_MODELS}`);
   else if (value?.kind === "directory") after.push("-a '(__fish_complete_directories)'");
   else if (value?.kind === "file") after.push("-F");
   return `complete -c genrouter -n '__genrouter_at "${at(node)}"' ${[...words, ...after].join(" ")} -d ${fishQuoted(brief(about))}`;
@@ -122,6 +145,12 @@ const fishQuoted = (text: string): string => `'${text.replaceAll("\\", "\\\\").r
 const fish = (
   nodes: readonly Node[],
 ): string => `# fish completion for genrouter: put it into ~/.config/fish/completions/genrouter.fish, or once: genrouter completion fish | source
+function __genrouter_models
+  set -l program (commandline -opc)[1]
+  begin
+    $program --quiet models; or $program --quiet models --all
+  end 2>/dev/null | awk 'NR > 1 { print $1 }'
+end
 function __genrouter_at
   set -l at ""
   set -l skip ""
@@ -156,9 +185,7 @@ ${nodes
     ...(node.arguments[0]?.choices ?? []).map(
       (choice) => `complete -c genrouter -n '__genrouter_at "${at(node)}"' -a ${fishQuoted(choice)}`,
     ),
-    ...(node.arguments[0] && node.arguments[0].kind !== "other"
-      ? [`complete -c genrouter -n '__genrouter_at "${at(node)}"' -F`]
-      : []),
+    ...fishArgument(node),
     ...node.flags.map((flag) => fishFlag(node, flag)),
   ])
   .join("\n")}

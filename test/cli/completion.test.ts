@@ -1,6 +1,6 @@
 // Shell completion, the manual page and the licence notices, tested with the real shells and page formatters.
 import { afterAll, describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { NOTICES, printNotices, productionPackages } from "../../scripts/notices.ts";
 import { allOf, treeOf } from "../../src/cli/command-tree.ts";
@@ -16,6 +16,15 @@ const lacks = (program: string): boolean => {
   if (Bun.which(program) !== null) return false;
   console.log(`(skip) ${program} is not installed here`);
   return true;
+};
+/** A directory with a program `genrouter` that lists two models, those of the service or only those of the catalogue. */
+const programOf = (lists: "service" | "catalogue"): string => {
+  const dir = freshDir();
+  const path = join(dir, "genrouter");
+  const words = lists === "service" ? "--quiet models" : "--quiet models --all";
+  writeFileSync(path, `#!/bin/sh\n[ "$*" = "${words}" ] && printf 'MODEL  KIND\\nsim-image-1  image\\nsim-speech-1  audio\\n'\n`);
+  chmodSync(path, 0o755);
+  return dir;
 };
 const run = (words: string[], env: Record<string, string> = {}): string => {
   const { stdout, stderr } = Bun.spawnSync(words, { env: { PATH: process.env.PATH ?? "", HOME: freshDir(), ...env } });
@@ -36,16 +45,23 @@ const TYPED: [string, string[]][] = [
   ["completion ", ["bash", "zsh", "fish"]],
   ["accounts create --name credits --js", ["--json"]],
   ["accounts create --name ", []],
+  ["generate sim-i", ["sim-image-1"]],
+  ["explain sim-", ["sim-image-1", "sim-speech-1"]],
+  ["generations list --model sim-s", ["sim-speech-1"]],
 ];
+const withProgram = (lists: "service" | "catalogue" = "service") => ({ PATH: `${programOf(lists)}:${process.env.PATH}` });
 
 test.skipIf(lacks("bash"))("bash completes commands, flags and choices", async () => {
   const script = await scriptFor("bash");
   const asked = TYPED.map(([typed]) => `t ${typed.endsWith(" ") ? `${typed}""` : typed}`).join("\n");
-  const said = run([
-    "bash",
-    "-c",
-    `source ${script}; t() { COMP_WORDS=(genrouter "$@"); COMP_CWORD=$#; COMPREPLY=(); _genrouter; echo "\${COMPREPLY[*]}"; }\n${asked}\ncomplete -p genrouter`,
-  ]);
+  const said = run(
+    [
+      "bash",
+      "-c",
+      `source ${script}; t() { COMP_WORDS=(genrouter "$@"); COMP_CWORD=$#; COMPREPLY=(); _genrouter; echo "\${COMPREPLY[*]}"; }\n${asked}\ncomplete -p genrouter`,
+    ],
+    withProgram(),
+  );
   expect(said.split("\n").slice(0, -1)).toEqual([
     ...TYPED.map(([, offered]) => offered.join(" ")),
     "complete -F _genrouter genrouter",
@@ -55,7 +71,7 @@ test.skipIf(lacks("bash"))("bash completes commands, flags and choices", async (
 test.skipIf(lacks("fish"))("fish completes commands, flags and choices", async () => {
   const script = await scriptFor("fish");
   for (const [typed, offered] of TYPED) {
-    const said = run(["fish", "--no-config", "-c", `source ${script}; complete -C "genrouter ${typed}"`]);
+    const said = run(["fish", "--no-config", "-c", `source ${script}; complete -C "genrouter ${typed}"`], withProgram());
     const names = said
       .trimEnd()
       .split("\n")
@@ -68,18 +84,27 @@ test.skipIf(lacks("zsh"))("zsh completes commands and flags at a terminal", asyn
   const script = await scriptFor("zsh");
   // zsh inserts the only match into the line.
   const one = TYPED.filter(([typed, offered]) => offered.length === 1 && !typed.endsWith(" "));
-  const said = run([
-    "zsh",
-    "-f",
-    "-c",
-    `zmodload zsh/zpty && zpty z zsh -f -i
+  const said = run(
+    [
+      "zsh",
+      "-f",
+      "-c",
+      `zmodload zsh/zpty && zpty z zsh -f -i
 zpty -w z "autoload -U compinit; compinit -u -D; source ${script}; echo rea''dy"
 zpty -r -m z out '*ready*'
 t() { zpty -w -n z "$1"$'\\t'; zpty -r -m z out "*$2*" && print -r -- "offered $2"; zpty -w -n z $'\\x15'; }
 ${one.map(([typed, [offered = ""]]) => `t 'genrouter ${typed}' '${offered}'`).join("\n")}
 zpty -d z`,
-  ]);
+    ],
+    withProgram(),
+  );
   expect(said.split("\n").slice(0, -1)).toEqual(one.map(([, [offered]]) => `offered ${offered}`));
+});
+
+test.skipIf(lacks("bash"))("bash completes the models of the catalogue when no service answers", async () => {
+  const script = await scriptFor("bash");
+  const words = `source ${script}; COMP_WORDS=(genrouter generate ""); COMP_CWORD=2; _genrouter; echo "\${COMPREPLY[*]}"`;
+  expect(run(["bash", "-c", words], withProgram("catalogue"))).toBe("sim-image-1 sim-speech-1\n");
 });
 
 describe("the manual page", () => {
