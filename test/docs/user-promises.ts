@@ -21,9 +21,11 @@ const PLAYGROUND = "browser/playground.test.ts";
 const STUDIO = "browser/playground-studio.test.ts";
 const USERS = "browser/console-users.test.ts";
 const VALUES = "browser/values-fit.test.ts";
+const ACCOUNT = "cli/account-reads.test.ts";
 const CLIENT = "cli/client.test.ts";
 const FLAGS = "cli/flags.test.ts";
 const SERVICE = "cli/service.test.ts";
+const STARTING = "cli/startup-listener.test.ts";
 const DOCUMENTATION = "http-unit/pages.test.ts";
 const OPTIONS = "regressions/generate-option-validation.test.ts";
 const PIPES = "regressions/output-to-fifo-or-link.test.ts";
@@ -269,8 +271,9 @@ export const USER_PROMISES: readonly UserPromise[] = [
     [MONEY, "the first steps follow what the account has, can be hidden, and are gone when all are done"],
   ],
   [
-    "The side bar leads to the documentation and back, and a generation to its replay in the inspector",
+    "The side bar leads to the documentation and back and to the inspector, and a generation to its replay in the inspector",
     [NAVIGATION, "leads to the documentation, and the documentation leads back"],
+    [NAVIGATION, "leads operators to the inspector from the side bar and the palette, and no member"],
     [FRAME, "links to the inspector only if it is enabled"],
   ],
   [
@@ -349,5 +352,17 @@ export const USER_PROMISES: readonly UserPromise[] = [
     "The product has a mark and icons, one user menu, a sign-in card, and pages that use a wide screen evenly",
     [NAVIGATION, "has the mark of the product, an icon for each entry, and theme, profile and sign-out in one menu"],
     [NAVIGATION, "uses a width of %i: pages reach both margins alike, and the sign-in is a card in the middle"],
+  ],
+  [
+    "A browser that comes while the service starts reads why it waits, on a page that reloads",
+    [STARTING, "a browser reads a page that reloads until the service is ready"],
+    [STARTING, "the page states what the start waits for, as /readyz does, and escapes it"],
+  ],
+  [
+    "The command line lists generations, balance and usage, and completes the ids of models",
+    [ACCOUNT, "generations list prints the newest generations first, and filters by status, model, metadata and time"],
+    [ACCOUNT, "balance prints what is available and held, and the limits of the key with what is left"],
+    [ACCOUNT, "usage prints the ended generations by day, model, key or end user, with the total"],
+    ["cli/completion.test.ts", "bash completes the models of the catalogue when no service answers"],
   ],
 ];
