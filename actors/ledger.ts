@@ -72,11 +72,13 @@ const BATCH_LIMIT = 1000;
 const FIRST_RETRY_MS = 250;
 const MAX_RETRY_MS = 10_000;
 /**
- * Turns of the event loop that a commit waits for further mutations directly after another commit, and the number of mutations
- * that end the wait. A commit costs as much as about ten mutations.
+ * After a batch of more than FEW mutations, the next one gathers: a commit costs as much as about ten mutations. It ends after so
+ * many turns of the event loop, after so many turns without another mutation, or with so many mutations.
  */
-const GATHER_TURNS = 4;
-const GATHERED = 40;
+const FEW = 4;
+const GATHER_TURNS = 16;
+const EMPTY_TURNS = 3;
+const GATHERED = 128;
 /** Pause after which the statechart is idle. */
 const IDLE_AFTER_MS = 50;
 
@@ -95,6 +97,8 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
   let stoppedBy: unknown = null;
   /** True while a batch is gathered, written or waits for disk space. */
   let isBusy = false;
+  /** True if the last batch had many mutations, so that the next one is expected to have many, too. */
+  let isBetweenMany = false;
   let isShownIdle = true;
   let isIdleDue = false;
 
@@ -179,16 +183,24 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
     wakeIdlers();
   };
 
-  const collectBatch = (turns: number): void =>
-    deps.soon(() => (turns > 1 && mailbox.length < GATHERED ? collectBatch(turns - 1) : flush()));
+  const gather = (turns = 0, emptyTurns = 0): void => {
+    const before = mailbox.length;
+    deps.soon(() => {
+      const empty = mailbox.length === before ? emptyTurns + 1 : 0;
+      const isGathered = mailbox.length >= GATHERED || empty >= EMPTY_TURNS || turns + 1 >= GATHER_TURNS;
+      if (isGathered) flush();
+      else gather(turns + 1, empty);
+    });
+  };
   const next = () => {
-    if (mailbox.length > 0) return collectBatch(GATHER_TURNS);
+    if (mailbox.length > 0) return gather();
     rest();
     showIdle();
   };
 
   const flush = () => {
     const batch = mailbox.splice(0, BATCH_LIMIT);
+    isBetweenMany = batch.length > FEW;
     for (const write of batch) if (write.mutation.mutation === "admit") submissions -= 1;
     committingSinceMs = deps.clock.nowMs();
     settle(batch).then(
@@ -216,7 +228,8 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
         isBusy = true;
         if (isShownIdle) show("mutationsArrived");
         isShownIdle = false;
-        queueMicrotask(flush);
+        if (isBetweenMany) gather();
+        else queueMicrotask(flush);
       });
     },
     load: () => ({

@@ -100,6 +100,48 @@ test("commits everything that arrives during a commit in the next one", async ()
   await Promise.all(later);
 });
 
+test("after a commit of many, gathers while each few turns bring more, and commits one that is alone at once", async () => {
+  const { ledger, commits, turns } = scene();
+  const turn = () => new Promise((wake) => setImmediate(wake));
+  const many = Array.from({ length: 5 }, (_, at) => ledger.post(beat(at)));
+  await turns();
+  commits[0]?.answer();
+  await Promise.all(many);
+  const gathered: Promise<unknown>[] = [];
+  for (let at = 0; at < 4; at += 1) {
+    gathered.push(ledger.post(beat(at)));
+    await turn();
+    await turn();
+    expect(commits).toHaveLength(1);
+  }
+  await turns();
+  expect(commits[1]?.mutations).toHaveLength(4);
+  commits[1]?.answer();
+  await Promise.all(gathered);
+  const alone = ledger.post(beat(9));
+  await Promise.resolve();
+  expect(commits[2]?.mutations).toHaveLength(1);
+  commits[2]?.answer();
+  await alone;
+});
+
+test("a steady stream of mutations does not delay a commit for more than 16 turns", async () => {
+  const { ledger, commits, turns } = scene();
+  const posts = Array.from({ length: 5 }, (_, at) => ledger.post(beat(at)));
+  await turns();
+  commits[0]?.answer();
+  await Promise.all(posts);
+  for (let at = 0; commits.length === 1; at += 1) {
+    if (at > 17) throw new Error("the commit has not begun");
+    posts.push(ledger.post(beat(at)));
+    await new Promise((wake) => setImmediate(wake));
+  }
+  commits[1]?.answer();
+  await turns();
+  if (commits.length > 2) commits[2]?.answer();
+  await Promise.all(posts);
+});
+
 test("calls the committed hook before a post resolves, and isolates an error of the hook", async () => {
   const clock = testClock(0);
   const order: string[] = [];

@@ -79,7 +79,7 @@ export const submission =
     const webhookUrl = webhookUrlOf(request, caller, webhooks);
     if (settings.log.prompts)
       log("input measured", { request_id: requestId, model: order.model, input: JSON.stringify(order.input) });
-    const { record, replayed } = await submit({ ...order, webhookUrl }, presenceOf(request));
+    const { record, replayed } = await submit(webhookUrl ? { ...order, webhookUrl } : order, presenceOf(request));
     addLogContext(request, { generation_id: record.id });
     if (replayed) log("submission replayed", { request_id: requestId, generation_id: record.id });
     const waitS = preferredWaitS(request);
