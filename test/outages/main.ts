@@ -87,18 +87,11 @@ const playable = trials.filter(({ name, cannot }) => {
 });
 
 /** The ports of all trials, because Prometheus is configured with every node before any of them runs. */
-const taken = new Set<number>();
-const ownPort = async (): Promise<number> => {
-  const port = await freePort();
-  if (taken.has(port)) return await ownPort();
-  taken.add(port);
-  return port;
-};
 const places = new Map<Trial, { ports: number[]; simulatorPort: number }>();
 for (const trial of playable) {
   const ports: number[] = [];
-  while (ports.length < trial.nodes) ports.push(await ownPort());
-  places.set(trial, { ports, simulatorPort: await ownPort() });
+  while (ports.length < trial.nodes) ports.push(await freePort());
+  places.set(trial, { ports, simulatorPort: await freePort() });
 }
 const alerts = new Map<number, Alerts>();
 for (const [times, some] of Map.groupBy(playable, ({ hastened }) => hastened)) {

@@ -1,7 +1,9 @@
 // Processes of the crash tests: starts them, reads their output and kills them.
 //
 // None outlives the tests.
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { childReaper } from "./child-reaper.ts";
 
@@ -112,11 +114,40 @@ const isFree = (port: number) =>
     server.listen(port, "127.0.0.1", () => server.close(() => report(true)));
   });
 
-/** A port that can be reused after a kill. It is below the range of ephemeral ports. */
+/** Contains a file for each port that a process has claimed, with the id of the process. */
+const CLAIMS = join(tmpdir(), "genrouter-ports");
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (fault) {
+    return (fault as NodeJS.ErrnoException).code === "EPERM";
+  }
+};
+
+/** Claims a port until this process ends. @returns whether no other call has claimed it */
+const claimPort = (port: number): boolean => {
+  const path = join(CLAIMS, String(port));
+  try {
+    mkdirSync(CLAIMS, { recursive: true });
+    if (existsSync(path) && !isAlive(Number(readFileSync(path, "utf8")))) rmSync(path, { force: true });
+    writeFileSync(path, String(process.pid), { flag: "wx" });
+    return true;
+  } catch (fault) {
+    // Without a directory of its own, this process relies on what listens now.
+    return (fault as NodeJS.ErrnoException).code !== "EEXIST";
+  }
+};
+
+/**
+ * A port that can be reused after a kill. It is below the range of ephemeral ports. No other call returns it, also of other
+ * processes, because its server may start later or be stopped for a while.
+ */
 export const freePort = async (): Promise<number> => {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);
-    if (await isFree(port)) return port;
+    if (claimPort(port) && (await isFree(port))) return port;
   }
 };
 
