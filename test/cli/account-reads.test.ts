@@ -71,7 +71,7 @@ test("generations list reads as many pages as the limit needs", async () => {
   const all = JSON.parse((await typed(key, "generations", "list", "--limit", "1000", "--json")).out) as Generation[];
   expect(new Set(all.map(({ id }) => id)).size).toBe(103);
   const most = JSON.parse((await typed(key, "generations", "list", "--limit", "101", "--json")).out) as Generation[];
-  expect(most).toEqual(all.slice(0, 101));
+  expect(most.map(({ id }) => id)).toEqual(all.slice(0, 101).map(({ id }) => id));
 });
 
 test("balance prints what is available and held, and the limits of the key with what is left", async () => {
