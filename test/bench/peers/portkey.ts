@@ -22,14 +22,12 @@ export const startPortkey = async (): Promise<Part> => {
   return startPart("Portkey", { words, env: { NODE_ENV: "production" }, port, isUp: () => isListening(port) });
 };
 
-/** One synchronous call for one picture, routed by the request's headers. */
-export const pictureCalls = (upstream: number, body: string): Side["streams"][number] => {
+/** One synchronous call for one picture, in OpenAI's format. */
+export const pictureCalls = (headers: Readonly<Record<string, string>>, body: string): Side["streams"][number] => {
   const head = [
     "POST /v1/images/generations HTTP/1.1",
     "host: 127.0.0.1",
-    "authorization: Bearer bench",
-    "x-portkey-provider: openai",
-    `x-portkey-custom-host: http://127.0.0.1:${upstream}/v1`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     "content-type: application/json",
     `content-length: ${Buffer.byteLength(body)}`,
   ];
