@@ -10,7 +10,11 @@ globalThis.inPage = {
   readThrough: async () => {
     for (let top = 0; top < document.body.scrollHeight; top += innerHeight) {
       scrollTo(0, top);
-      await new Promise(requestAnimationFrame);
+      // A browser paints no frames of a page that it believes to be hidden, as once on a loaded machine.
+      await new Promise((painted) => {
+        requestAnimationFrame(painted);
+        setTimeout(painted, 1000);
+      });
     }
     scrollTo(0, 0);
   },
