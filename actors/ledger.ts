@@ -73,10 +73,11 @@ const FIRST_RETRY_MS = 250;
 const MAX_RETRY_MS = 10_000;
 /**
  * After a batch of more than FEW mutations, the next one gathers: a commit costs as much as about ten mutations. It ends after so
- * many turns of the event loop, after so many turns without another mutation, or with so many mutations.
+ * many turns of the event loop or milliseconds, after so many turns without another mutation, or with so many mutations.
  */
 const FEW = 4;
 const GATHER_TURNS = 16;
+const GATHER_MS = 3;
 const EMPTY_TURNS = 3;
 const GATHERED = 128;
 /** Pause after which the statechart is idle. */
@@ -183,13 +184,13 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
     wakeIdlers();
   };
 
-  const gather = (turns = 0, emptyTurns = 0): void => {
+  const gather = (endsAtMs = deps.clock.nowMs() + GATHER_MS, turns = 1, emptyTurns = 0): void => {
     const before = mailbox.length;
     deps.soon(() => {
       const empty = mailbox.length === before ? emptyTurns + 1 : 0;
-      const isGathered = mailbox.length >= GATHERED || empty >= EMPTY_TURNS || turns + 1 >= GATHER_TURNS;
-      if (isGathered) flush();
-      else gather(turns + 1, empty);
+      const isOver = turns >= GATHER_TURNS || empty >= EMPTY_TURNS || deps.clock.nowMs() >= endsAtMs;
+      if (isOver || mailbox.length >= GATHERED) flush();
+      else gather(endsAtMs, turns + 1, empty);
     });
   };
   const next = () => {

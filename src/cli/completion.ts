@@ -38,12 +38,15 @@ const walk = (nodes: readonly Node[], first: string): string =>
     "  done",
   ].join("\n");
 
+/** Ids as the catalogue allows them. Shells expand the words of a completion, so nothing else that a service sends may be one. */
+const MODEL_IDS = "NR > 1 && $1 ~ /^[a-z0-9][a-z0-9._-]*$/ { print $1 }";
+
 /**
  * Function of bash and zsh that prints the ids of the models that the service offers. Without a service they are those of the
  * catalogue.
  */
 const MODELS = `_genrouter_models() {
-  { "$1" --quiet models || "$1" --quiet models --all; } 2>/dev/null | awk 'NR > 1 { print $1 }'
+  { "$1" --quiet models || "$1" --quiet models --all; } 2>/dev/null | awk '${MODEL_IDS}'
 }`;
 
 const bashValue = ({ choices, kind }: Value): string => {
@@ -149,7 +152,7 @@ function __genrouter_models
   set -l program (commandline -opc)[1]
   begin
     $program --quiet models; or $program --quiet models --all
-  end 2>/dev/null | awk 'NR > 1 { print $1 }'
+  end 2>/dev/null | awk '${MODEL_IDS}'
 end
 function __genrouter_at
   set -l at ""

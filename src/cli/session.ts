@@ -58,6 +58,9 @@ export const directoryOf = (session: Session, flags: DirFlag): Settings["data"] 
 
 export const dirOf = (session: Session, flags: DirFlag): string => directoryOf(session, flags).dir;
 
+/** Tries of one page of a list: a list of many pages may meet the rate limit of its account. */
+export const PAGE_TRIES = 4;
+
 /** Parses a whole number. @throws CommandError (usage) */
 export const parseWhole = (text: string, flag: string, least: number, most: number): number => {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;

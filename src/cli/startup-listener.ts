@@ -3,6 +3,7 @@
 // Every other request is rejected with `restarting`, so clients may send it again. A browser reads a page that reloads.
 import type { Settings } from "../config/schema.ts";
 import { ApiError } from "../domain/api-errors.ts";
+import { urlOf } from "../http/client-address.ts";
 import { aliveness, readinessAnswer } from "../http/endpoints/health.ts";
 import { metricsAnswer } from "../http/endpoints/metrics.ts";
 import { errorResponse } from "../http/errors.ts";
@@ -33,10 +34,10 @@ export const createStartingServer = (settings: Settings): StartingServer => {
   let reason: string | null = null;
   const readiness = readinessAnswer(() => ({ ready: false, faults: [reason ?? "the service is starting"] }));
   const server = Bun.serve({
-    ...{ hostname, port, reusePort: false },
+    ...{ hostname, port, reusePort: false, development: false },
     fetch: async (request) => {
       const requestId = requestIdOf(request);
-      const { pathname } = new URL(request.url);
+      const { pathname } = urlOf(request);
       if (pathname === "/healthz") return aliveness(request, requestId, {});
       if (pathname === "/readyz") return readiness(request, requestId, {});
       try {

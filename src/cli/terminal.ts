@@ -88,6 +88,9 @@ export const createTerminal = (
   return terminal;
 };
 
+/** A text that others chose, without the control characters that a terminal obeys. */
+export const plain = (text: string): string => text.replaceAll(/\p{Cc}/gu, "\ufffd");
+
 /** Columns have the width of their widest cell, except for the last one. `rightOf` lists the columns of numbers. */
 export const table = (
   head: readonly string[],

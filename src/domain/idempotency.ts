@@ -8,8 +8,14 @@ import type { Json, JsonObject } from "./types.ts";
 /** Idempotency treats an absent field like its default; `max_wait_s` has no default. `max_cost_usd`: §2.5. */
 const ENVELOPE_DEFAULTS: JsonObject = { max_cost_usd: 100 };
 
-/** A request body with the defaults of the envelope. */
-const requestOf = (body: string): JsonObject => ({ ...ENVELOPE_DEFAULTS, ...(JSON.parse(body) as JsonObject) });
+/** A request body with the defaults of the envelope; undefined for a stored body that was damaged and is no JSON. */
+const requestOf = (body: string): JsonObject | undefined => {
+  try {
+    return { ...ENVELOPE_DEFAULTS, ...(JSON.parse(body) as JsonObject) };
+  } catch {
+    return undefined;
+  }
+};
 
 const isObject = (value: Json): value is { [key: string]: Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -36,9 +42,9 @@ const isSameValue = (one: Json, other: Json): boolean => {
 };
 
 /** RFC 8785; undefined for a value without a canonical form: an unpaired surrogate or a number out of range. */
-const canonicalForm = (value: JsonObject): string | undefined => {
+const canonicalForm = (value: JsonObject | undefined): string | undefined => {
   try {
-    return canonicalize(value);
+    return value && canonicalize(value);
   } catch {
     return undefined;
   }
@@ -55,6 +61,8 @@ export type StoredRequest = { body: string; fingerprint: string | null };
 
 /** @param sent the body of the later request */
 export const isSameRequest = (stored: StoredRequest, sent: string): boolean => {
+  if (stored.body === sent) return true;
   if (stored.fingerprint !== null) return stored.fingerprint === fingerprintOf(sent);
-  return stored.body === sent || isSameValue(requestOf(stored.body), requestOf(sent));
+  const [before, now] = [requestOf(stored.body), requestOf(sent)];
+  return before !== undefined && now !== undefined && isSameValue(before, now);
 };

@@ -10,6 +10,7 @@ import {
   clientOf,
   interruptible,
   type JsonFlag,
+  PAGE_TRIES,
   parseWhole,
   type Session,
   withClient,
@@ -38,7 +39,7 @@ const newest = async (client: Pick<Client, "files">, limit: number, signal: Abor
   const found: UploadedFile[] = [];
   let after: string | undefined;
   do {
-    const page = await client.files({ limit: Math.min(PAGE, limit - found.length), after, signal, tries: 1 });
+    const page = await client.files({ limit: Math.min(PAGE, limit - found.length), after, signal, tries: PAGE_TRIES });
     found.push(...page.data);
     after = page.next ?? undefined;
   } while (after !== undefined && found.length < limit);

@@ -9,6 +9,7 @@ import {
   clientOf,
   interruptible,
   type JsonFlag,
+  PAGE_TRIES,
   parseWhole,
   type Session,
   withClient,
@@ -58,7 +59,7 @@ const newest = async (
   signal: AbortSignal,
 ): Promise<Generation[]> => {
   const found: Generation[] = [];
-  for await (const generation of client.list({ ...filter, limit: Math.min(PAGE, limit) }, { signal, tries: 1 })) {
+  for await (const generation of client.list({ ...filter, limit: Math.min(PAGE, limit) }, { signal, tries: PAGE_TRIES })) {
     found.push(generation);
     if (found.length === limit) break;
   }

@@ -7,13 +7,14 @@ import {
   clientOf,
   interruptible,
   type JsonFlag,
+  PAGE_TRIES,
   parseWhole,
   type Session,
   withClient,
   withExamples,
   withJson,
 } from "../session.ts";
-import { table } from "../terminal.ts";
+import { plain, table } from "../terminal.ts";
 import { creditsOf, showUsd } from "../usd.ts";
 
 type Grouping = Usage["group_by"];
@@ -48,7 +49,10 @@ const joinPages = async (
   signal: AbortSignal,
 ): Promise<Usage> => {
   const pageOf = (after: string | undefined, left: number) =>
-    client.usage({ ...query, limit: Math.min(PAGE, left), ...(after === undefined ? {} : { after }) }, { signal, tries: 1 });
+    client.usage(
+      { ...query, limit: Math.min(PAGE, left), ...(after === undefined ? {} : { after }) },
+      { signal, tries: PAGE_TRIES },
+    );
   let page = await pageOf(query.after, limit);
   const data = [...page.data];
   while (page.next && data.length < limit) {
@@ -64,7 +68,7 @@ const cellsOf = (label: string, { generations, succeeded, failed, charged_usd, m
   typeof waitS === "number" ? `${waitS} s` : "–",
 ];
 const labelOf = ({ day, model, key, name, end_user: endUser }: Sums): string =>
-  day ?? model ?? endUser ?? [key, name].filter(Boolean).join("  ");
+  plain(day ?? model ?? endUser ?? [key, name].filter(Boolean).join("  "));
 
 export const addUsage = (program: Command, session: Session): void => {
   const { terminal } = session;
