@@ -61,8 +61,8 @@ export type StoredRequest = { body: string; fingerprint: string | null };
 
 /** @param sent the body of the later request */
 export const isSameRequest = (stored: StoredRequest, sent: string): boolean => {
-  if (stored.body === sent) return true;
   if (stored.fingerprint !== null) return stored.fingerprint === fingerprintOf(sent);
+  if (stored.body === sent) return true;
   const [before, now] = [requestOf(stored.body), requestOf(sent)];
   return before !== undefined && now !== undefined && isSameValue(before, now);
 };
