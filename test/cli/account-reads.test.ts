@@ -74,6 +74,29 @@ test("generations list reads as many pages as the limit needs", async () => {
   expect(most.map(({ id }) => id)).toEqual(all.slice(0, 101).map(({ id }) => id));
 });
 
+test("usage prints the name of an end user without the control characters that a terminal obeys", async () => {
+  const { key } = await harness.newTenant();
+  const name = String.fromCharCode(...new TextEncoder().encode("a\u009b2Jb"));
+  const { body } = await harness.request("POST", "/v1/generations", {
+    key,
+    body: { model: "sim-image-1", input: { prompt: "a kite" } },
+    headers: { "genrouter-end-user": name },
+  });
+  await harness.until(String(body.id), undefined, key);
+  expect((await typed(key, "usage", "--by", "end_user")).out).toContain("a\ufffd2Jb");
+});
+
+test("a list of many pages waits at the rate limit of the account", async () => {
+  const { key, accountSeq } = await harness.newTenant();
+  const submissions = Array.from({ length: 103 }, () =>
+    harness.request("POST", "/v1/generations", { key, body: { model: "sim-image-1", input: { prompt: "x" } } }),
+  );
+  await Promise.all(submissions);
+  await harness.components.post({ mutation: "set-account", accountSeq, burstPerS: 1 });
+  const ran = await typed(key, "generations", "list", "--limit", "103", "--json");
+  expect([ran.exit, (JSON.parse(ran.out) as unknown[]).length]).toEqual([0, 103]);
+});
+
 test("balance prints what is available and held, and the limits of the key with what is left", async () => {
   const { available, held } = await harness.balance();
   const usd = (credits: number) => `$${(credits / 100).toFixed(2)}`;

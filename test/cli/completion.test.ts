@@ -1,6 +1,6 @@
 // Shell completion, the manual page and the licence notices, tested with the real shells and page formatters.
 import { afterAll, describe, expect, test } from "bun:test";
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { NOTICES, printNotices, productionPackages } from "../../scripts/notices.ts";
 import { allOf, treeOf } from "../../src/cli/command-tree.ts";
@@ -105,6 +105,20 @@ test.skipIf(lacks("bash"))("bash completes the models of the catalogue when no s
   const script = await scriptFor("bash");
   const words = `source ${script}; COMP_WORDS=(genrouter generate ""); COMP_CWORD=2; _genrouter; echo "\${COMPREPLY[*]}"`;
   expect(run(["bash", "-c", words], withProgram("catalogue"))).toBe("sim-image-1 sim-speech-1\n");
+});
+
+test.skipIf(lacks("bash"))("an id that a hostile service sends is neither completed nor run by bash", async () => {
+  const script = await scriptFor("bash");
+  const dir = freshDir();
+  const [program, mark] = [join(dir, "genrouter"), join(dir, "was-run")];
+  writeFileSync(
+    program,
+    `#!/bin/sh\nprintf 'MODEL  KIND\\n%s  image\\n' '$(touch\${IFS}${mark})' '\`touch\${IFS}${mark}\`' sim-image-1\n`,
+  );
+  chmodSync(program, 0o755);
+  const words = `source ${script}; COMP_WORDS=(genrouter generate ""); COMP_CWORD=2; _genrouter; echo "\${COMPREPLY[*]}"`;
+  expect(run(["bash", "-c", words], { PATH: `${dir}:${process.env.PATH}` })).toBe("sim-image-1\n");
+  expect(existsSync(mark)).toBe(false);
 });
 
 describe("the manual page", () => {

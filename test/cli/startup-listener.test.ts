@@ -1,5 +1,6 @@
 // Answers while the service starts: a page that reloads for browsers, and the JSON error for every other client.
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { connect } from "node:net";
 import { createStartingServer, type StartingServer } from "../../src/cli/startup-listener.ts";
 import { readSettings } from "../../src/config/load.ts";
 
@@ -54,6 +55,24 @@ test("every other client and every path of the API has the JSON error", async ()
   }
   for (const path of ["/healthz", "/metrics"]) expect([path, (await ask(path, { headers: HTML })).status]).toEqual([path, 200]);
 });
+
+/** Sends bytes as they are, for requests that `fetch` cannot send. @returns the status line */
+const statusOf = (request: string): Promise<string> =>
+  new Promise((told, lost) => {
+    const socket = connect(Number(starting.url.port), "127.0.0.1", () => socket.write(request));
+    socket.once("data", (bytes) => {
+      told(String(bytes).split("\r\n")[0] ?? "");
+      socket.destroy();
+    });
+    socket.once("error", lost);
+  });
+
+test.each(["GET /healthz HTTP/1.0\r\n\r\n", "GET /healthz HTTP/1.1\r\nHost: a b\r\n\r\n"])(
+  "a probe without a usable host is answered during the start: %j",
+  async (request) => {
+    expect(await statusOf(request)).toMatch(/^HTTP\/1\.[01] (200|400) /);
+  },
+);
 
 test("the page states what the start waits for, as /readyz does, and escapes it", async () => {
   const waiting = open();

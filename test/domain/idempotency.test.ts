@@ -68,6 +68,12 @@ test.each([
   expect(comparisons(body, `${body} `)).toEqual([false, false]);
 });
 
+test("a stored body that was damaged equals only its own bytes, and is no error", () => {
+  const damaged = '{"model":"m","inp';
+  expect(isSameRequest({ body: damaged, fingerprint: null }, '{"model":"m","input":{}}')).toBe(false);
+  expect(fingerprintOf(damaged)).toBe(sha256(`\n${damaged}`));
+});
+
 test("order of members, white space and an explicit default do not make another request", () => {
   const one = '{"model":"m","input":{"b":1,"a":"x"}}';
   expect(comparisons(one, '{ "input": {"a":"x", "b":1.0}, "model":"m", "max_cost_usd": 100 }')).toEqual([true, true]);
