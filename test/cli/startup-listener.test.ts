@@ -58,13 +58,13 @@ test("every other client and every path of the API has the JSON error", async ()
 
 /** Sends bytes as they are, for requests that `fetch` cannot send. @returns the status line */
 const statusOf = (request: string): Promise<string> =>
-  new Promise((told, lost) => {
+  new Promise((answered, failed) => {
     const socket = connect(Number(starting.url.port), "127.0.0.1", () => socket.write(request));
     socket.once("data", (bytes) => {
-      told(String(bytes).split("\r\n")[0] ?? "");
+      answered(String(bytes).split("\r\n")[0] ?? "");
       socket.destroy();
     });
-    socket.once("error", lost);
+    socket.once("error", failed);
   });
 
 test.each(["GET /healthz HTTP/1.0\r\n\r\n", "GET /healthz HTTP/1.1\r\nHost: a b\r\n\r\n"])(
