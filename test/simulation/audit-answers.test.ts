@@ -13,10 +13,14 @@ const answer = (livedMs: number, more: Partial<Answer> = {}): Answer => ({
   ...{ provider: "p", ref: "00000000001-1", jobId: "j", atMs: 1_000, hasDisk: true, wasKept: false, wasRefused: false, ...more },
   life: { name: "n1.1", isAlive: () => false, endedAtMs: () => 1_000 + livedMs, frozenUntilMs: () => 0 } as NodeLife,
 });
-const judge = (one: Answer, jobId: string | null) =>
+/** @param owner the attempt on whose row the job is; null: none */
+const judge = (one: Answer, jobId: string | null, owner: { seq: number; n: number } | null = null) =>
   auditAnswers({
     answers: new Map([[one.ref, one]]),
-    reads: { attempt: async () => ({ state: "lost", job: jobId === null ? null : { jobId } }) as Attempt },
+    reads: {
+      attempt: async () => ({ state: "lost", job: jobId === null ? null : { jobId } }) as Attempt,
+      jobOwner: async () => owner ?? undefined,
+    },
   });
 
 test("accepts a response that its attempt's row contains, and reports one that is missing there", async () => {
@@ -30,6 +34,12 @@ test("excuses a response lost with its process or refused by its disk, but not o
   expect(await judge(answer(60_000, { wasRefused: true }), null)).toEqual([]);
   expect(await judge(answer(60_000, { hasDisk: false }), null)).toEqual([]);
   expect(await judge(answer(100, { wasKept: true }), null)).toEqual([expect.stringContaining("kept on its disk")]);
+});
+
+test("excuses a spooled response whose job a lookup has found for another attempt meanwhile", async () => {
+  const spooled = answer(60_000, { wasKept: true });
+  expect(await judge(spooled, null)).toEqual([expect.stringContaining("kept on its disk")]);
+  expect(await judge(spooled, null, { seq: 2, n: 2 })).toEqual([]);
 });
 
 test("accepts confirmation requests to a silent provider for confirm_s, and reports a longer series", () => {

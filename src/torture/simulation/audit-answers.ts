@@ -25,12 +25,22 @@ export const attemptOf = ({ attempt }: Pick<StoreReads, "attempt">, { ref }: Ans
 };
 export const isOnRow = ({ jobId }: Answer, attempt: Attempt | undefined): boolean => attempt?.job?.jobId === jobId;
 
-export const auditAnswers = async (of: { answers: Answers; reads: Pick<StoreReads, "attempt"> }): Promise<string[]> => {
+/**
+ * Whether the job belongs to another attempt: while the response waited on a node's disk, a job lookup by the same input found it
+ * for an attempt of another node. A job has one owner, and nothing of it is lost.
+ */
+const isOwnedElsewhere = async ({ jobOwner }: Pick<StoreReads, "jobOwner">, { provider, jobId }: Answer): Promise<boolean> =>
+  (await jobOwner(provider, jobId)) !== undefined;
+
+export const auditAnswers = async (of: {
+  answers: Answers;
+  reads: Pick<StoreReads, "attempt" | "jobOwner">;
+}): Promise<string[]> => {
   const faults: string[] = [];
   for (const answer of of.answers.values()) {
     const { ref, jobId, life } = answer;
     const attempt = await attemptOf(of.reads, answer);
-    if (isOnRow(answer, attempt) || mayBeGone(answer)) continue;
+    if (isOnRow(answer, attempt) || mayBeGone(answer) || (await isOwnedElsewhere(of.reads, answer))) continue;
     const kept = answer.wasKept ? ", and kept on its disk" : "";
     faults.push(`${jobId}: ${life.name} had it in hand for ${ref}${kept}, and the attempt is ${attempt?.state} without it`);
   }
