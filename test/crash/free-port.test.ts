@@ -12,9 +12,11 @@ afterAll(() => {
 });
 
 test("freePort() gives no port twice, and leaves a claim that names this process", async () => {
-  for (let at = 0; at < 300; at += 1) made.push(await freePort());
-  expect(new Set(made).size).toBe(300);
-  expect(await Bun.file(claimOf(made[0] ?? 0)).text()).toBe(String(process.pid));
+  const ports: number[] = [];
+  for (let at = 0; at < 300; at += 1) ports.push(await freePort());
+  made.push(...ports);
+  expect(new Set(ports).size).toBe(300);
+  expect(await Bun.file(claimOf(ports[0] ?? 0)).text()).toBe(String(process.pid));
 });
 
 test("freePort() gives the port of an ended process again, and never that of a live one", async () => {
