@@ -3,7 +3,7 @@ import { isSubscribed } from "../../domain/webhooks.ts";
 import type { DeliveryRow, WebhookReads } from "../../store/webhook-reads.ts";
 import type { CoverageCounters } from "./coverage-counters.ts";
 import type { DueEvent, EventOracle, KnownEndpoint } from "./event-oracle.ts";
-import type { ReceivedEvent, Receivers } from "./webhook-receivers.ts";
+import { type ReceivedEvent, type Receivers, wasStopped } from "./webhook-receivers.ts";
 
 export type WebhookEvidence = {
   webhooks: {
@@ -24,15 +24,11 @@ const OUTDATED_AFTER_MS = 5_000;
 /** Time in which a node learns that another has disabled an endpoint. */
 const DISABLED_AFTER_MS = 30_000;
 const ALL = 1_000_000;
-/** The longest time from the end of a stop to the bytes of a request that was under way. */
-const AWAKE_MS = 1000;
 
 const isSuccess = ({ answer }: Pick<ReceivedEvent, "answer">): boolean => typeof answer === "number" && answer < 300;
 const isEnd = (type: string): boolean => type !== "generation.running";
 const named = ({ url, type, generationId }: Pick<ReceivedEvent, "url" | "type" | "generationId">): string =>
   `${url}: ${type} of ${generationId}`;
-/** Whether its process was stopped until it sent the event. What it had read before, such as its endpoint, was old by then. */
-const wasStopped = ({ by, sentAtMs }: ReceivedEvent): boolean => by.frozenUntilMs() >= sentAtMs - AWAKE_MS;
 
 /** Whether an event may never have been delivered to its endpoint. */
 const mayBeMissing = (
