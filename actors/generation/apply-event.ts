@@ -1,8 +1,8 @@
-// Applies one event to a generation and returns the mutation to commit and the effects to perform.
+// Turns the events that a generation took into the mutation to commit and the effects to perform.
 
 import type { ApplyTransition, AttemptChange, Settlement } from "../../src/domain/transition.ts";
 import type { GenerationStatus, Json } from "../../src/domain/types.ts";
-import { deadlineOf, freeze, type GenerationSnapshot, isSameCommand, leafOf, messageOf } from "./snapshot.ts";
+import { deadlineOf, entryEffectOf, freeze, type GenerationSnapshot, isSameCommand, leafOf, messageOf } from "./snapshot.ts";
 import type { Effect, GenerationEvent, MachineOutput } from "./types.ts";
 
 /** A mutation to post and the effects to perform after its commit. */
@@ -23,19 +23,33 @@ const journalForm = (event: GenerationEvent): ApplyTransition["event"] => {
   return { ...reported, spec } as unknown as ApplyTransition["event"] & Json;
 };
 
+/** An event that the statechart took, the state after it, and what it emitted. */
+export type Taken = { event: GenerationEvent; after: GenerationSnapshot; outputs: readonly MachineOutput[] };
+
+/** What earlier events emitted and still counts: the effect of a state that has been left again is not performed. */
+const standingOutputs = (earlier: readonly Taken[]): MachineOutput[] =>
+  earlier.flatMap(({ after, outputs }) => {
+    const left = entryEffectOf(after);
+    return outputs.filter((output) => left === null || output.type !== left.type);
+  });
+
 /**
- * Returns the transition from `before` to `after`, or null if nothing changed and nothing was emitted.
- * @param version of the generation after this transition. @param keepFilesMs retention of the result files after success.
+ * Returns the transition from `before` through all events, or null if nothing changed and nothing was emitted.
+ * @param version of the generation before them. @param taken at least one. @param keepFilesMs retention of the result files after
+ * success.
  */
-export const applyEvent = (
+export const applyEvents = (
   seq: number,
   version: number,
-  event: GenerationEvent,
   before: GenerationSnapshot,
-  after: GenerationSnapshot,
-  outputs: readonly MachineOutput[],
+  taken: readonly Taken[],
   keepFilesMs: number,
 ): Step | null => {
+  const earlier = taken.slice(0, -1);
+  const last = taken.at(-1);
+  if (!last) return null;
+  const { event, after } = last;
+  const outputs = [...standingOutputs(earlier), ...last.outputs];
   if (before === after && outputs.length === 0) return null;
   const effects: Effect[] = [];
   const changes = new Map<number, AttemptChange>();
@@ -75,8 +89,11 @@ export const applyEvent = (
     mutation: {
       mutation: "step",
       seq,
-      version,
+      version: version + taken.length,
       atMs: event.atMs,
+      ...(earlier.length === 0
+        ? {}
+        : { earlier: earlier.map((one) => ({ event: journalForm(one.event), stateAfter: leafOf(one.after) })) }),
       event: journalForm(event),
       stateAfter,
       snapshot: hasEnded ? null : freeze(after),
@@ -92,3 +109,14 @@ export const applyEvent = (
     hasEnded,
   };
 };
+
+/** The same for one event. @param version of the generation after it */
+export const applyEvent = (
+  seq: number,
+  version: number,
+  event: GenerationEvent,
+  before: GenerationSnapshot,
+  after: GenerationSnapshot,
+  outputs: readonly MachineOutput[],
+  keepFilesMs: number,
+): Step | null => applyEvents(seq, version - 1, before, [{ event, after, outputs }], keepFilesMs);

@@ -107,10 +107,15 @@ export const thaw = (frozen: string, plan: readonly PlannedRoute[]): GenerationS
   return resolve(value, { ...memory, plan });
 };
 
+/** The effect that the current state waits for; null: none. */
+export const entryEffectOf = (snapshot: GenerationSnapshot): Effect | null => {
+  const leaf = leafOf(snapshot);
+  return leaf in EFFECT_ON_ENTRY ? EFFECT_ON_ENTRY[leaf as keyof typeof EFFECT_ON_ENTRY](snapshot.context) : null;
+};
+
 /** The effects to perform after a restore, which are the entry effects of the current state. */
 export const effectsOnRestore = (snapshot: GenerationSnapshot): Effect[] => {
-  const leaf = leafOf(snapshot);
-  const effect = leaf in EFFECT_ON_ENTRY ? EFFECT_ON_ENTRY[leaf as keyof typeof EFFECT_ON_ENTRY](snapshot.context) : null;
+  const effect = entryEffectOf(snapshot);
   const later = snapshot.context.watched.map(
     (attempt): Effect => ({ type: attempt.arriving ? "effect.collectAgain" : "effect.watch", n: attempt.n }),
   );

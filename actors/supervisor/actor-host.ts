@@ -5,7 +5,7 @@ import { type Actor, createActor } from "xstate";
 import { StoreFull } from "../../src/domain/commit-errors.ts";
 import type { ApplyTransition, TransitionResult } from "../../src/domain/transition.ts";
 import type { GenerationRecord, PlannedRoute } from "../../src/domain/types.ts";
-import { applyEvent } from "../generation/apply-event.ts";
+import { applyEvents, type Taken } from "../generation/apply-event.ts";
 import { generationMachine, type Leaf } from "../generation/machine.ts";
 import { type GenerationSnapshot, isStaleDeadline, leafOf, thaw } from "../generation/snapshot.ts";
 import type { Effect, GenerationEvent, MachineOutput } from "../generation/types.ts";
@@ -46,6 +46,8 @@ export type HostDeps = {
   dealtWith: (seq: number, event: GenerationEvent) => void;
   /** Called when this host cannot continue the generation; `reason` is null if the generation has ended. */
   lost: (host: ActorHost, reason: string | null) => void;
+  /** Called with an event that the statechart ignores in its current state. */
+  unused: (seq: number, event: GenerationEvent) => void;
   /** Called with an event that arrived after the end. */
   late: (seq: number, event: GenerationEvent) => void;
 };
@@ -64,7 +66,7 @@ export class ActorHost {
   readonly id: string;
   readonly accountSeq: number;
   private readonly deps: HostDeps;
-  private readonly mailbox: GenerationEvent[] = [];
+  private readonly mailbox: (readonly GenerationEvent[])[] = [];
   private living: Living | null = null;
   private version = 0;
   private isBusy = false;
@@ -111,10 +113,13 @@ export class ActorHost {
     return true;
   }
 
-  /** Queues an event. Events of one generation are applied one by one in order of arrival. */
-  send(event: GenerationEvent): void {
+  /**
+   * Queues an event, or several that are committed together. Transitions of one generation are applied one by one in order of
+   * arrival.
+   */
+  send(...events: readonly GenerationEvent[]): void {
     if (this.isOver) return;
-    this.mailbox.push(event);
+    this.mailbox.push(events);
     if (!this.isBusy) this.working = this.work();
   }
 
@@ -133,7 +138,7 @@ export class ActorHost {
   private async work(): Promise<void> {
     this.isBusy = true;
     try {
-      for (let event = this.mailbox.shift(); event && !this.isOver; event = this.mailbox.shift()) await this.take(event);
+      for (let events = this.mailbox.shift(); events && !this.isOver; events = this.mailbox.shift()) await this.take(events);
     } catch (fault) {
       // The outcome of the commit is unknown or the statechart threw, so this process must not continue the generation.
       this.end();
@@ -144,39 +149,58 @@ export class ActorHost {
     if (this.living) this.deps.rested(this);
   }
 
-  private async take(event: GenerationEvent): Promise<void> {
+  /** Applies events to the actor in order, each to the state after the one before. */
+  private apply({ actor, outputs }: Living, events: readonly GenerationEvent[]): Taken[] {
+    const taken: Taken[] = [];
+    for (const event of events) {
+      const before = actor.getSnapshot();
+      if (before.status === "done" || isStaleDeadline(before, event)) continue;
+      actor.send(event);
+      const after = actor.getSnapshot();
+      const emitted = outputs.splice(0);
+      if (after.status === "error") throw after.error;
+      if (after !== before || emitted.length > 0) taken.push({ event, after, outputs: emitted });
+      else this.deps.unused(this.seq, event);
+    }
+    return taken;
+  }
+
+  private async take(events: readonly GenerationEvent[]): Promise<void> {
     if (!this.living && !(await this.rewake())) {
-      this.deps.late(this.seq, event);
+      for (const event of events) this.deps.late(this.seq, event);
       return;
     }
     const { living } = this;
     if (!living) return;
     const before = living.actor.getSnapshot();
-    if (isStaleDeadline(before, event)) return;
-    living.actor.send(event);
-    const after = living.actor.getSnapshot();
-    const outputs = living.outputs.splice(0);
-    if (after.status === "error") throw after.error;
-    const step = applyEvent(this.seq, this.version + 1, event, before, after, outputs, this.deps.keepFilesMs);
+    const taken = this.apply(living, events);
+    const step = applyEvents(this.seq, this.version, before, taken, this.deps.keepFilesMs);
     if (!step) return;
+    const after = living.actor.getSnapshot();
     const outcome = await this.write(step.mutation);
     switch (outcome.kind) {
       case "stepped":
         this.version = step.mutation.version;
         if (step.hasEnded) this.finish(() => this.deps.stepped(this, before, after, step.effects, outcome.record));
         else this.deps.stepped(this, before, after, step.effects, outcome.record);
-        return this.deps.dealtWith(this.seq, event);
+        for (const event of events) this.deps.dealtWith(this.seq, event);
+        return;
       case "full":
-        // Nothing was written. The event is applied to the stored state when there is disk space, with the time of that moment.
+        // Nothing was written. The events are applied to the stored state when there is disk space, with the time of that moment.
         this.forsake(living);
         await this.deps.space();
-        if (!this.isOver) this.mailbox.unshift({ ...event, atMs: this.deps.nowMs() });
+        if (!this.isOver) this.mailbox.unshift(events.map((event) => ({ ...event, atMs: this.deps.nowMs() })));
         return;
       case "refused":
-        // The mutation was rolled back. The host restores the stored state and parks the generation.
+        // The mutation was rolled back. The host restores the stored state and parks the generation, or applies the events one by
+        // one, so that only the one that the store refuses is lost.
         this.forsake(living);
-        if (event.type === "parked") throw new Error(`parking was refused: ${outcome.reason}`);
-        this.mailbox.unshift({ type: "parked", reason: outcome.reason, atMs: event.atMs });
+        if (taken.length > 1) {
+          this.mailbox.unshift(...events.map((event) => [event]));
+          return;
+        }
+        if (events.some(({ type }) => type === "parked")) throw new Error(`parking was refused: ${outcome.reason}`);
+        this.mailbox.unshift([{ type: "parked", reason: outcome.reason, atMs: events[0]?.atMs ?? this.deps.nowMs() }]);
         return;
       case "stale":
         // Another writer changed the generation, so the stored state wins.
@@ -204,7 +228,7 @@ export class ActorHost {
     const left = this.mailbox.splice(0);
     this.end();
     report();
-    for (const event of left) this.deps.late(this.seq, event);
+    for (const event of left.flat()) this.deps.late(this.seq, event);
   }
 
   /** Returns false if the generation has ended. */

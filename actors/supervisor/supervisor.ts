@@ -47,7 +47,11 @@ export class Supervisor {
       stepped: (host, before, after, effects, record) => this.stepped(host, before, after, effects, record),
       dealtWith: (seq, event) => deps.dealtWith?.(seq, event),
       lost: (host, reason) => this.lose(host, reason),
-      late: deps.lateReport,
+      unused: (seq, event) => this.freeSlotOf(seq, event),
+      late: (seq, event) => {
+        this.freeSlotOf(seq, event);
+        deps.lateReport(seq, event);
+      },
     };
   }
 
@@ -57,18 +61,27 @@ export class Supervisor {
     this.place(newLine(queued));
   }
 
-  /** Queues an outcome or a deadline event for a generation. */
-  report(seq: number, event: GenerationEvent): void {
+  /** Queues outcomes or a deadline event for a generation. Several are committed together. */
+  report(seq: number, ...events: readonly GenerationEvent[]): void {
     const held = this.held.get(seq) ?? this.hostQueued(seq);
-    if (!held) this.deps.lateReport(seq, event);
-    else if (event.type !== "slotTaken") held.host.send(event);
+    const taken = events.find((event) => event.type === "slotTaken");
+    if (!held) for (const event of events) this.deps.lateReport(seq, event);
+    else if (!taken) held.host.send(...events);
     // During a drain nothing is sent. The attempt stays an intent that the next start may send.
-    else if (this.isDraining) this.deps.perform(seq, { type: "effect.letGo", n: event.n });
-    else {
-      this.readying.add(seq);
-      held.host.send(event);
-      void held.host.idle().then(() => this.readying.delete(seq));
-    }
+    else if (this.isDraining) this.deps.perform(seq, { type: "effect.letGo", n: taken.n });
+    else this.makeReady(held, ...events);
+  }
+
+  /** Frees the slot that was taken for an attempt that did not begin. */
+  private freeSlotOf(seq: number, event: GenerationEvent): void {
+    if (event.type === "begun") this.deps.freeSlot(seq, event.n);
+  }
+
+  /** Applies events that make an attempt `sending`. A drain waits for it. */
+  private makeReady({ host }: HostedGeneration, ...events: readonly GenerationEvent[]): void {
+    this.readying.add(host.seq);
+    host.send(...events);
+    void host.idle().then(() => this.readying.delete(host.seq));
   }
 
   /** Places generations again that wait for a closed route, after routes changed or the catalogue was replaced. */
@@ -169,7 +182,11 @@ export class Supervisor {
     held.queueRoute = routeId;
     held.isGranted = true;
     held.isCounted = true;
-    held.host.send(begunOn(line, choice, this.deps.clock.nowMs()));
+    const begun = begunOn(line, choice, this.deps.clock.nowMs());
+    const price = line.plan[choice.route]?.priceCredits ?? 0;
+    const slotTaken = this.deps.prepare(line.seq, begun, price);
+    if (slotTaken === null) held.host.send(begun);
+    else this.makeReady(held, begun, slotTaken);
   }
 
   /** Creates the actor of a queued generation. The entry is registered first, so that each generation has one host. */

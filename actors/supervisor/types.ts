@@ -1,7 +1,7 @@
 // Dependencies of the supervisor, and the type of a generation in the run queue.
 import type { Clock } from "../../src/domain/clock.ts";
 import type { ApplyTransition, OpenGeneration, TransitionResult } from "../../src/domain/transition.ts";
-import type { GenerationRecord, PlannedRoute, RouteSpec } from "../../src/domain/types.ts";
+import type { Credits, GenerationRecord, PlannedRoute, RouteSpec } from "../../src/domain/types.ts";
 import type { GenerationSnapshot } from "../generation/snapshot.ts";
 import type { Effect, GenerationEvent, Passed } from "../generation/types.ts";
 
@@ -35,6 +35,13 @@ export type SupervisorDeps = {
   takingUp: TakingUp;
   /** Yields to other work between pages of recovery, so that polls are answered. */
   breathe: () => Promise<void>;
+  /**
+   * Prepares the sending of an attempt that begins now. @returns the event that is committed together with its begin; null: the
+   * effect of the attempt prepares it
+   */
+  prepare: (seq: number, begun: Extract<GenerationEvent, { type: "begun" }>, priceCredits: Credits) => GenerationEvent | null;
+  /** Frees a slot that `prepare` took. */
+  freeSlot: (seq: number, n: number) => void;
   /** Performs an effect. Its outcome arrives through `report`. */
   perform: (seq: number, effect: Effect) => void;
   /** Receives an outcome of a generation that has ended. */

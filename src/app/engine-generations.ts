@@ -57,7 +57,7 @@ const createEffects = (
     reads: {
       attempt: attempts.find,
       attemptsOf: store.attemptsOf,
-      inputOf: store.inputOf,
+      inputOf: attempts.inputOf,
       orderedOf: attempts.orderedOf,
       jobOwner: store.jobOwner,
       generationBySeq: store.generationBySeq,
@@ -80,6 +80,7 @@ const createEffects = (
     pace: deps.pace,
     chance: deps.chance,
     restored: deps.restored,
+    newWork: attempts.begin,
   });
 };
 
@@ -117,6 +118,8 @@ const createSupervisor = (deps: GenerationsDeps, { effects, pendingOutcomes, lat
     breathe: () => new Promise((turn) => soon(turn)),
     takingUp: deps.takingUp ?? ((_, restore) => restore()),
     perform: effects.perform,
+    prepare: effects.prepare,
+    freeSlot: effects.freeSlot,
     lateReport,
     stepped: (record, after) => {
       if (!after.matches({ running: "parked" })) stuck.remove(record.seq);
@@ -126,7 +129,10 @@ const createSupervisor = (deps: GenerationsDeps, { effects, pendingOutcomes, lat
         // Files of a failed generation are not needed; if the disk rejects the deletion, an operator deletes them.
         if (record.status === "failed" && record.attempts > 0) void files.remove(record.id).catch(() => undefined);
         deps.facts.ended(record);
-      } else if (after.matches({ running: "parked" })) stuck.parked(record);
+      } else if (after.matches({ running: "parked" })) {
+        effects.parked(record.seq);
+        stuck.parked(record);
+      }
     },
     ...(pendingOutcomes ? { leftOutcome: pendingOutcomes.find, dealtWith: pendingOutcomes.dealtWith } : {}),
     foundParked: stuck.foundParked,
@@ -139,7 +145,7 @@ export const createEngineGenerations = (deps: GenerationsDeps): EngineGeneration
   // The supervisor performs effects, and effects report their outcomes to the supervisor.
   const supervisorConnection = createConnection<Supervisor>("supervisor");
   const pendingOutcomes = pendingOutcomesOf(deps);
-  const effects = createEffects(deps, pendingOutcomes, (seq, event) => supervisorConnection.target().report(seq, event));
+  const effects = createEffects(deps, pendingOutcomes, (seq, ...events) => supervisorConnection.target().report(seq, ...events));
   const abandon = (seq: number, n: number) => {
     effects.perform(seq, { type: "effect.cancel", n });
     effects.perform(seq, { type: "effect.watch", n });

@@ -43,16 +43,18 @@ export type Settlement =
   /** Releases the whole hold and ends the generation `failed`. */
   | { kind: "release"; error: GenerationError };
 
-/** One transition of one generation: event, snapshot, rows and transfers together. */
-export type ApplyTransition = {
+/** An event as the statechart received it, and the state after it (`running.polling`). */
+export type AppliedEvent = { event: JsonObject & { type: string }; stateAfter: string };
+
+/** One transition of one generation: its events, snapshot, rows and transfers together. */
+export type ApplyTransition = AppliedEvent & {
   mutation: "step";
   seq: number;
-  /** Version after this transition; the stored version must be exactly one less (0 before the first). */
+  /** Version after the last event. Each event has one; the stored version must be the one before the first (0 before any). */
   version: number;
   atMs: number;
-  /** The event as the statechart received it, and the state after it (`running.polling`). */
-  event: JsonObject & { type: string };
-  stateAfter: string;
+  /** Events before the last, at the same time. Nothing outside the process happened between them; absent: none. */
+  earlier?: readonly AppliedEvent[];
   /** The snapshot as JSON; null once the generation has ended. */
   snapshot: string | null;
   status?: GenerationStatus;
@@ -66,6 +68,36 @@ export type ApplyTransition = {
   /** The deadline from now on, if it changed; null for none. An ended generation has none. */
   deadline?: Deadline | null;
 };
+
+/** The version after the first event of a transition. */
+export const firstVersionOf = ({ version, earlier = [] }: { version: number; earlier?: readonly unknown[] }): number =>
+  version - earlier.length;
+
+/** The events of a transition in order, each with its version. @param version after the last */
+export const eventsOf = <Event>(
+  version: number,
+  earlier: readonly Event[] = [],
+  last: Event,
+): { version: number; event: Event }[] =>
+  [...earlier, last].map((event, at) => ({ version: version - earlier.length + at, event }));
+
+/** The events of a transition as the statechart took them, each with its version. */
+export const appliedEvents = (transition: ApplyTransition): (AppliedEvent & { version: number })[] =>
+  eventsOf<AppliedEvent>(transition.version, transition.earlier, transition).map(({ version, event: { event, stateAfter } }) => ({
+    ...{ version, event, stateAfter },
+  }));
+
+/** The version after the event that changed the status, which names the event for webhooks. */
+export const statusVersionOf = (transition: {
+  version: number;
+  stateAfter: string;
+  earlier?: readonly { stateAfter: string }[];
+}): number => {
+  const statusOf = ({ stateAfter }: { stateAfter: string }) => stateAfter.split(".")[0];
+  const before = (transition.earlier ?? []).filter((one) => statusOf(one) === statusOf(transition)).length;
+  return transition.version - before;
+};
+
 export type TransitionResult =
   /**
    * `settledCredits`: part of a debt that the released credits repaid; absent: no debt. `deliveries`: what was added to the outbox

@@ -1,5 +1,6 @@
 // Downloads results: it requests fresh links after errors and waits while the disk is full.
 
+import type { GenerationEvent } from "../../actors/generation/types.ts";
 import { describeMismatch, type Mismatch } from "../domain/delivery-check.ts";
 import type { Attempt, ResultFile } from "../domain/types.ts";
 import { isSpooled, StorageRefused } from "../files/port.ts";
@@ -12,16 +13,25 @@ import type { Task, TaskRunner } from "./task-runner.ts";
 const TRIES = 5;
 const FIRST_PAUSE_MS = 2_000;
 const MAX_PAUSE_MS = 60_000;
+/**
+ * How long an announced result waits for its files, ms, to be committed together with their delivery. Most pictures arrive within
+ * this time; a clip is announced alone, so that a restart knows its links.
+ */
+const TOGETHER_MS = 300;
 /** Longest pause in milliseconds before a retry of a file that storage rejects although it accepts others. */
 const MAX_STORAGE_PAUSE_MS = 60_000;
 
 type Collected = Extract<CollectOutcome, { kind: "collected" }>;
 type Refused = Extract<CollectOutcome, { kind: "storage-refused" }>;
 
+export type Collecting = ReturnType<typeof createCollect>;
+
 export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
   /** Generations with stored files, by attempt. No other attempt may overwrite them before the end. */
   const storedCount = new Map<number, number>();
   const turns = new Map<number, Promise<unknown>>();
+  /** Downloads that began before the announcement of their result was stored, by generation. */
+  const early = new Map<number, { n: number; outcome: Promise<CollectOutcome> }>();
   /** Next retry and number of consecutive rejections by storage, by generation. */
   const retries = new Map<number, { n: number; times: number; againAtMs: number }>();
   /** Download history of each result, by generation and attempt. */
@@ -71,45 +81,91 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
   };
 
   /** Only stored files are a delivery; an announced result may be empty. */
-  const deliver = (attempt: Attempt, { output, lost, odd }: Collected, atMs: number) => {
-    const { seq, n, route, sentAtMs } = attempt;
+  const deliveryOf = (attempt: Attempt, { output, lost, odd }: Collected, atMs: number): GenerationEvent => {
+    const { n, route, sentAtMs } = attempt;
     const { routeId } = route;
     if (lost)
       deps.log("result incomplete", { ...namesOf(attempt), route_id: routeId, count: lost.length, detail: lost.join("; ") });
     deps.judge(routeId, "delivered");
     deps.delivered(routeId, atMs - (sentAtMs ?? atMs));
-    deps.report(seq, { type: "collected", n, output, ...(odd ? { odd } : {}), atMs });
+    return { type: "collected", n, output, ...(odd ? { odd } : {}), atMs };
   };
 
   /** The delivery does not match the order, and a further download would return the same. */
-  const turnDown = ({ seq, n, route: { routeId } }: Attempt, mismatch: Mismatch, atMs: number) => {
+  const rejectionOf = ({ n, route: { routeId } }: Attempt, mismatch: Mismatch, atMs: number): GenerationEvent => {
     deps.judge(routeId, "failed", { class: "mismatched", detail: describeMismatch(mismatch) });
     const atMost = deps.maxMismatched;
-    deps.report(seq, { type: "mismatched", n, mismatch, ...(atMost ? { atMost } : {}), atMs });
+    return { type: "mismatched", n, mismatch, ...(atMost ? { atMost } : {}), atMs };
   };
 
-  const refuse = ({ seq, n }: Task, { detail, againAtMs }: Refused, atMs: number) => {
+  const refusalOf = ({ seq, n }: Attempt, { detail, againAtMs }: Refused, atMs: number): GenerationEvent => {
     const before = retries.get(seq);
     const times = before?.n === n ? before.times + 1 : 0;
     const ownMs = atMs + spreadMs(deps, STORAGE_PAUSE_MS, MAX_STORAGE_PAUSE_MS, times);
     retries.set(seq, { n, times, againAtMs: againAtMs ?? ownMs });
-    deps.report(seq, { type: "storageRefused", n, detail, atMs });
+    return { type: "storageRefused", n, detail, atMs };
   };
   const notBefore = ({ seq, n }: Task): number => {
     const known = retries.get(seq);
     return known?.n === n ? known.againAtMs : 0;
   };
 
-  const collect = async (task: Task) => {
-    const { seq, n, signal } = task;
-    const attempt = await readAttempt(deps, seq, n);
-    const outcome = await fetchFiles(attempt, attempt.results ?? [], signal);
+  const eventOf = (attempt: Attempt, outcome: CollectOutcome): GenerationEvent => {
     const atMs = deps.clock.nowMs();
+    switch (outcome.kind) {
+      case "collected":
+        return deliveryOf(attempt, outcome, atMs);
+      case "mismatched":
+        return rejectionOf(attempt, outcome.mismatch, atMs);
+      case "storage-refused":
+        return refusalOf(attempt, outcome, atMs);
+      case "expired":
+      case "unreadable":
+        return { type: "resultUnreadable", n: attempt.n, detail: outcome.detail, atMs };
+    }
+  };
+
+  /** The outcome of a download if it comes within `TOGETHER_MS`; undefined if it does not, or if the download broke off. */
+  const soonOf = (outcome: Promise<CollectOutcome>): Promise<CollectOutcome | undefined> =>
+    new Promise((resolve) => {
+      const cancel = deps.clock.after(TOGETHER_MS, () => resolve(undefined));
+      outcome
+        .catch(() => undefined)
+        .then((came) => {
+          cancel();
+          resolve(came);
+        });
+    });
+
+  /**
+   * Reports a result that a poll has shown, together with the outcome of its download if that comes soon. A crash before that loses
+   * nothing: the next poll shows the result again. The caller's task lasts as long as the download.
+   */
+  const announce = async ({ seq, n, signal }: Task, attempt: Attempt, results: readonly ResultFile[]): Promise<void> => {
+    const announced: GenerationEvent = { type: "announced", n, results: [...results], atMs: deps.clock.nowMs() };
+    const outcome = fetchFiles(attempt, results, signal);
+    const soon = await soonOf(outcome);
     if (signal.aborted) return;
-    if (outcome.kind === "collected") deliver(attempt, outcome, atMs);
-    else if (outcome.kind === "mismatched") turnDown(attempt, outcome.mismatch, atMs);
-    else if (outcome.kind === "storage-refused") refuse(task, outcome, atMs);
-    else deps.report(seq, { type: "resultUnreadable", n, detail: outcome.detail, atMs });
+    if (soon) {
+      const event = eventOf(attempt, soon);
+      deps.report(seq, { ...announced, atMs: event.atMs }, event);
+      return;
+    }
+    early.set(seq, { n, outcome });
+    deps.report(seq, announced);
+    await outcome.catch(() => undefined);
+  };
+  /** Takes over a download that began before the announcement was stored. */
+  const takeEarly = (seq: number, n: number): Promise<CollectOutcome> | undefined => {
+    const one = early.get(seq);
+    early.delete(seq);
+    return one?.n === n ? one.outcome : undefined;
+  };
+
+  const collect = async ({ seq, n, signal }: Task) => {
+    const attempt = await readAttempt(deps, seq, n);
+    const outcome = await (takeEarly(seq, n) ?? fetchFiles(attempt, attempt.results ?? [], signal));
+    if (!signal.aborted) deps.report(seq, eventOf(attempt, outcome));
   };
 
   /**
@@ -137,18 +193,9 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
       const isAsItWas = seen?.kind !== "announced" && results.length > 0 && results.every(({ url }) => isSpooled(url));
       if (isAsItWas || turn === TRIES - 1) tries.last();
       const outcome = await fetchFiles(work.attempt, results, signal);
-      const atMs = deps.clock.nowMs();
       if (signal.aborted) return;
-      if (outcome.kind === "collected") {
-        deliver(work.attempt, outcome, atMs);
-        return;
-      }
-      if (outcome.kind === "mismatched") {
-        turnDown(work.attempt, outcome.mismatch, atMs);
-        return;
-      }
-      if (outcome.kind === "storage-refused") {
-        refuse(task, outcome, atMs);
+      if (outcome.kind !== "unreadable" && outcome.kind !== "expired") {
+        deps.report(seq, eventOf(work.attempt, outcome));
         return;
       }
       last = outcome;
@@ -159,7 +206,8 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
     const unread = last?.kind === "unreadable" ? last : null;
     // A delivery without a usable file is a mismatch if deliveries are checked.
     if (unread?.isUnusable && (await deps.reads.orderedOf(seq)) !== null) {
-      turnDown(work.attempt, { what: "files", ordered: "a file that can be used", came: `none (${unread.detail})` }, atMs);
+      const mismatch: Mismatch = { what: "files", ordered: "a file that can be used", came: `none (${unread.detail})` };
+      deps.report(seq, rejectionOf(work.attempt, mismatch, atMs));
       return;
     }
     // A complete file that only our reader cannot parse says nothing about the route.
@@ -178,15 +226,18 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
     /** The attempt is given up, so its stored files do not block another attempt. */
     letGo: (seq: number, n: number) => {
       if (storedCount.get(seq) === n) storedCount.delete(seq);
+      if (early.get(seq)?.n === n) early.delete(seq);
       triesOf.get(seq)?.delete(n);
     },
     /** The generation has ended, so no download continues. */
     ended: (seq: number) => {
       storedCount.delete(seq);
       retries.delete(seq);
+      early.delete(seq);
       turns.delete(seq);
       triesOf.delete(seq);
     },
+    announce,
     collect: (seq: number, n: number) => tasks.run(seq, n, "collect", collect),
     collectAgain: (seq: number, n: number) => tasks.run(seq, n, "collect", retryCollect),
     awaitStorage: (seq: number, n: number) => tasks.run(seq, n, "storage", awaitStorage),

@@ -3,6 +3,7 @@
 import type { RouteVerdict } from "../../actors/circuit-breaker/machine.ts";
 import type { GenerationEvent } from "../../actors/generation/types.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { AttemptChange } from "../domain/transition.ts";
 import type { Attempt, Failure, InputFile, PlannedRoute, RouteSpec } from "../domain/types.ts";
 import { mayHaveFiles, mayHavePins } from "../inputs/pinned-links.ts";
 import type { Giving } from "../inputs/provider-inputs.ts";
@@ -32,8 +33,8 @@ export type EffectsDeps = {
   openInput: OpenInput;
   /** Reports whether a stored file that an input names exists. @throws StorageUnavailable */
   hasFile: (file: InputFile) => Promise<boolean>;
-  /** Receives outcomes as events; the statechart decides whether they still matter. */
-  report: (seq: number, event: GenerationEvent) => void;
+  /** Receives outcomes as events, several to commit together; the statechart decides whether they still matter. */
+  report: (seq: number, ...events: readonly GenerationEvent[]) => void;
   /** Whether our own storage is known to be unavailable; checked while a file waits for it. */
   isStorageUnavailable: () => boolean;
   /** Applies the verdict of an attempt to its route; `isOfAccount`: it holds for every route of the account. */
@@ -58,6 +59,8 @@ export type EffectsDeps = {
   confirmMs?: (routeId: string, isCallbackOnly: boolean) => number | undefined;
   /** Holds responses to submissions until they are committed; absent: the store is on the same disk. */
   inHand?: Pick<PendingOutcomes, "arrived" | "drop">;
+  /** The work of an attempt that begins now, if this process admitted its generation lately; undefined otherwise. */
+  newWork: (seq: number, n: number, begin: NonNullable<AttemptChange["begin"]>) => Work | undefined;
   /** Speed factor of the providers (the simulator's speed); 1 for real ones. */
   pace: number;
   /** A random number in [0, 1). */

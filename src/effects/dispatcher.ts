@@ -1,6 +1,6 @@
 // Dispatcher: performs effects after the commit of their transition; outcomes return as events.
-import type { Effect } from "../../actors/generation/types.ts";
-import type { Json } from "../domain/types.ts";
+import type { Effect, GenerationEvent } from "../../actors/generation/types.ts";
+import type { Credits, Json } from "../domain/types.ts";
 import type { EventName } from "../logging/events.ts";
 import { DatabaseUnavailable } from "../store/errors.ts";
 import { createCollect } from "./collect.ts";
@@ -12,14 +12,22 @@ import { createPoll } from "./poll.ts";
 import { createSubmitAttempt } from "./submit.ts";
 import { createTaskRunner, type TaskKind } from "./task-runner.ts";
 
+type Begun = Extract<GenerationEvent, { type: "begun" }>;
+
 export type Effects = {
   perform(seq: number, ask: Effect): void;
+  /** Takes the slot of an attempt that begins now, if one is free and its request can be composed at once; null otherwise. */
+  prepare(seq: number, begun: Begun, priceCredits: Credits): GenerationEvent | null;
+  /** Frees a slot that `prepare` took for an attempt that did not begin. */
+  freeSlot(seq: number, n: number): void;
   /** Whether the provider of an attempt is polled, now or later. */
   isAsking(seq: number, n: number): boolean;
   /** Polls an attempt now, after a callback of its provider. @param body of the callback */
   hint(seq: number, n: number, body: Json | undefined): void;
   /** Marks a generation as reclaimed from another node. */
   takenUp(seq: number): void;
+  /** Frees the slots of a generation whose transition the store refused. */
+  parked(seq: number): void;
   /** Stops work for a generation that has ended. */
   ended(seq: number): void;
   /** Number of attempts with pending work. */
@@ -58,8 +66,8 @@ export const createDispatcher = (deps: EffectsDeps): Effects => {
   const finding = createJobLookup(deps);
   const pinning = createPinInputs(deps, tasks);
   const submitting = createSubmitAttempt(deps, tasks, { finding, duplicates: createDuplicateGuard(deps, finding), pinning });
-  const polling = createPoll(deps, tasks, finding);
   const collecting = createCollect(deps, tasks);
+  const polling = createPoll(deps, tasks, { finding, collecting });
   return {
     perform: (seq, ask) => {
       switch (ask.type) {
@@ -103,15 +111,19 @@ export const createDispatcher = (deps: EffectsDeps): Effects => {
           return;
       }
     },
+    prepare: submitting.prepare,
+    freeSlot: submitting.letGo,
     isAsking: (seq, n) => tasks.isRunning(seq, n, ["poll", "confirm", "watch"]),
     hint: (seq, n, body) => {
       tasks.hurry(seq, n);
       if (body !== undefined) polling.onReport(seq, n, body);
     },
     takenUp: finding.takenUp,
+    parked: submitting.freeSlots,
     ended: (seq) => {
       finding.ended(seq);
       pinning.ended(seq);
+      submitting.freeSlots(seq);
       collecting.ended(seq);
     },
     size: tasks.size,

@@ -3,6 +3,7 @@ import { type RouteVerdict, verdictOf } from "../../actors/circuit-breaker/machi
 import type { Failure, Json, ResultFile } from "../domain/types.ts";
 import { StorageRefused } from "../files/port.ts";
 import type { PollOutcome, Work } from "../providers/port.ts";
+import type { Collecting } from "./collect.ts";
 import { type EffectsDeps, namesOf, readAttempt, readWork, STORAGE_PAUSE_MS, spreadMs, toPollable } from "./deps.ts";
 import { FIND_FIRST_MS, FIND_LONGEST_MS, type Finding } from "./job-lookup.ts";
 import type { Task, TaskRunner, TaskStep } from "./task-runner.ts";
@@ -26,7 +27,11 @@ const CANCEL_LONGEST_MS = 30_000;
 type Polled = { turn: number; gone: number; goneSinceMs: number; cancel: "no" | "requested" | "confirmed" };
 const newlyPolled = (cancel: Polled["cancel"] = "no"): Polled => ({ turn: 0, gone: 0, goneSinceMs: 0, cancel });
 
-export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Finding) => {
+export const createPoll = (
+  deps: EffectsDeps,
+  tasks: TaskRunner,
+  { finding, collecting }: { finding: Finding; collecting: Pick<Collecting, "announce"> },
+) => {
   /** Returns the pause before the next poll of a job. `slower` multiplies the pauses of a watch. */
   const pauseBefore = (work: Work, polled: Polled, slower: number): number => {
     const [firstMs, longestMs] = deps.providers.traits(work.attempt.route.provider).pollEveryMs;
@@ -73,7 +78,9 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
           laterMs = STORAGE_PAUSE_MS / deps.pace;
           break;
         }
-        deps.report(seq, { type: "announced", n, results, atMs });
+        // The late result of an attempt that was given up is stored at once, because only its row can bring it back.
+        if (slower === 1) await collecting.announce(task, work.attempt, results);
+        else deps.report(seq, { type: "announced", n, results, atMs });
         return null;
       }
       case "failed": {

@@ -1,7 +1,9 @@
 // Submit effect: takes a bulkhead slot, stores the request, then sends it.
 import { verdictOf } from "../../actors/circuit-breaker/machine.ts";
+import type { GenerationEvent } from "../../actors/generation/types.ts";
 import type { Outcome } from "../files/outcome-spool.ts";
 import { StorageRefused } from "../files/port.ts";
+import { mayHaveFiles } from "../inputs/pinned-links.ts";
 import type { SubmitOutcome, Work } from "../providers/port.ts";
 import { DatabaseUnavailable } from "../store/errors.ts";
 import { type EffectsDeps, readWork, STORAGE_PAUSE_MS } from "./deps.ts";
@@ -20,16 +22,48 @@ const KEPT_HERE_AFTER_MS = 500;
 type Answered = Exclude<SubmitOutcome, { kind: "ambiguous" }>;
 type Announced = Extract<Outcome, { type: "announced" }>;
 
+type Begun = Extract<GenerationEvent, { type: "begun" }>;
+type SlotTaken = Extract<GenerationEvent, { type: "slotTaken" }>;
+
 /** Returns the two halves of a submission. The bulkhead slot is held from the first half until the end of the second. */
 export const createSubmitAttempt = (
   deps: EffectsDeps,
   tasks: TaskRunner,
   { finding, duplicates, pinning }: { finding: Finding; duplicates: DuplicateGuard; pinning: Pinning },
 ) => {
-  const slots = new Map<string, () => void>();
+  /** By generation and attempt. */
+  const slots = new Map<number, Map<number, () => void>>();
   const giveBack = (seq: number, n: number) => {
-    slots.get(`${seq}:${n}`)?.();
-    slots.delete(`${seq}:${n}`);
+    const ofAll = slots.get(seq);
+    ofAll?.get(n)?.();
+    ofAll?.delete(n);
+    if (ofAll?.size === 0) slots.delete(seq);
+  };
+  const holdSlot = (seq: number, n: number, release: () => void) => {
+    giveBack(seq, n);
+    const ofAll = slots.get(seq) ?? new Map<number, () => void>();
+    slots.set(seq, ofAll.set(n, release));
+  };
+
+  /**
+   * Takes a slot and composes the request of an attempt that begins now, if nothing needs to be waited for: its input is in memory
+   * and names no files, a slot is free, and no provider has to be asked for duplicates first.
+   * @returns the event that follows at once; null: the effect of the attempt takes the slot
+   */
+  const prepare = (seq: number, { n, ref, spec, atMs }: Begun, priceCredits: number): SlotTaken | null => {
+    const work = deps.newWork(seq, n, { ref, route: spec, priceCredits });
+    if (!work || mayHaveFiles(work.input.raw) || duplicates.verdictOf(seq, n).kind !== "first") return null;
+    const release = deps.providers.trySlot(spec.provider);
+    if (release === null) return null;
+    try {
+      const request = deps.providers.compose(work);
+      holdSlot(seq, n, release);
+      return { type: "slotTaken", n, request, atMs };
+    } catch {
+      // The effect composes it again and reports the error.
+      release();
+      return null;
+    }
   };
 
   const takeSlot = async (task: Task): Promise<void> => {
@@ -53,7 +87,7 @@ export const createSubmitAttempt = (
       release();
       throw fault;
     }
-    slots.set(`${seq}:${n}`, release);
+    holdSlot(seq, n, release);
     deps.report(seq, { type: "slotTaken", n, request, ...(given ? { givenAs: given.as } : {}), atMs: deps.clock.nowMs() });
   };
 
@@ -67,7 +101,7 @@ export const createSubmitAttempt = (
   };
 
   /** Holds a response as a pending outcome until its transition is in the store. */
-  const hold = (seq: number, { attempt }: Work, outcome: Outcome) =>
+  const holdOutcome = (seq: number, { attempt }: Work, outcome: Outcome) =>
     deps.inHand?.arrived(seq, { ref: attempt.ref, provider: attempt.route.provider, outcome });
 
   /**
@@ -78,7 +112,7 @@ export const createSubmitAttempt = (
     if (!deps.inHand) return false;
     try {
       const results = await deps.media.keepHere?.(work.attempt.ref, announced.results);
-      if (results) hold(seq, work, { ...announced, results });
+      if (results) holdOutcome(seq, work, { ...announced, results });
       return results !== undefined;
     } catch (fault) {
       if (!(fault instanceof StorageRefused)) throw fault;
@@ -117,14 +151,14 @@ export const createSubmitAttempt = (
     if (outcome.kind === "announced") {
       const { job, results } = outcome;
       const { answer, isHeld } = await kept(task, work, { type: "announced", ...reported, job, results: [...results] });
-      if (!isHeld) hold(task.seq, work, answer);
+      if (!isHeld) holdOutcome(task.seq, work, answer);
       return answer;
     }
     const answer: Outcome =
       outcome.kind === "accepted"
         ? { type: "accepted", ...reported, job: outcome.job }
         : { type: "rejected", ...reported, failure: outcome.failure };
-    hold(task.seq, work, answer);
+    holdOutcome(task.seq, work, answer);
     return answer;
   };
 
@@ -193,9 +227,14 @@ export const createSubmitAttempt = (
   };
 
   return {
+    prepare,
     takeSlot: (seq: number, n: number) => tasks.run(seq, n, "submit", takeSlot),
     send: (seq: number, n: number) => tasks.run(seq, n, "send", send),
     /** Frees the slot of an attempt that is not sent. */
     letGo: giveBack,
+    /** Frees what a generation still holds that sends nothing any more. */
+    freeSlots: (seq: number) => {
+      for (const n of [...(slots.get(seq)?.keys() ?? [])]) giveBack(seq, n);
+    },
   };
 };

@@ -2,7 +2,7 @@
 
 import { storedLeaf, storedMemory } from "../../actors/generation/snapshot.ts";
 import type { AdmitGeneration } from "../domain/mutations.ts";
-import type { ApplyTransition } from "../domain/transition.ts";
+import { type ApplyTransition, appliedEvents, firstVersionOf } from "../domain/transition.ts";
 import type { GenerationRecord, PlannedRoute } from "../domain/types.ts";
 import type { CommitListener } from "../generations/post-commit.ts";
 import type { StoreReads } from "../store/store.ts";
@@ -106,21 +106,42 @@ export const createGenerations = (deps: GenerationDeps, registry: ActorRegistry)
   };
 
   const stepped = (mutation: ApplyTransition, record: GenerationRecord): void => {
-    const { event, stateAfter, snapshot, version, atMs } = mutation;
     if (elsewhere?.holdsBack(registry.find(record.id), mutation, record)) return;
-    const one = registry.find(record.id) ?? enter(record, version === 1 ? "queued" : "", snapshot, [], version - 1);
-    // The initial read may already include this transition.
+    const first = firstVersionOf(mutation);
+    const one = registry.find(record.id) ?? enter(record, first === 1 ? "queued" : "", mutation.snapshot, [], first - 1);
+    // The snapshot after the transition is shown with all its events.
+    const view = snapshotView(mutation.stateAfter, mutation.snapshot, plans.get(one) ?? []);
+    for (const applied of appliedEvents(mutation)) showEvent(one, applied, { mutation, record, view });
+    if (record.completedAtMs !== null) left(one);
+  };
+  type Stepped = { mutation: ApplyTransition; record: GenerationRecord; view: Known["view"] };
+  const showEvent = (
+    one: Known,
+    applied: ReturnType<typeof appliedEvents>[number],
+    { mutation, record, view }: Stepped,
+  ): void => {
+    const { event, stateAfter, version } = applied;
+    // The initial read may already include this event.
     const isNews = version > one.version;
     const from = isNews && one.row.state !== "" ? one.row.state : null;
     const made = mutation.attemptChanges.find((change) => change.request !== undefined)?.request;
-    const request = made === undefined ? {} : { request: deps.prompts ? beginningOf(made) : "" };
-    const happened = { ...{ type: event.type, from, to: stateAfter, atMs, event, version }, ...request, ...elsewhere?.here };
+    const request = made === undefined || event.type !== "slotTaken" ? {} : { request: deps.prompts ? beginningOf(made) : "" };
+    const happened = {
+      type: event.type,
+      from,
+      to: stateAfter,
+      atMs: mutation.atMs,
+      event,
+      version,
+      ...request,
+      ...elsewhere?.here,
+    };
     if (!isNews) {
       registry.step(one, { ...happened, to: one.row.state });
       return;
     }
     one.version = version;
-    one.view = snapshotView(stateAfter, snapshot, plans.get(one) ?? []);
+    one.view = view;
     const { row } = one;
     row.actor = "live";
     if (elsewhere) row.node = elsewhere.own;
@@ -128,7 +149,6 @@ export const createGenerations = (deps: GenerationDeps, registry: ActorRegistry)
     if (event.type === "begun") row.route = (event as unknown as { spec: { routeId: string } }).spec.routeId;
     else if (stateAfter === "running.awaitingSlot") delete row.route;
     registry.step(one, happened);
-    if (record.completedAtMs !== null) left(one);
   };
   const left = (one: Known): void => {
     if (isReading) endedMeanwhile.add(one.row.id);

@@ -1,7 +1,7 @@
 // Registers generations of other nodes and records their transitions in order of version.
 
 import type { RemoteChange, RemoteChanges } from "../cluster/remote-changes.ts";
-import type { ApplyTransition } from "../domain/transition.ts";
+import { type ApplyTransition, firstVersionOf } from "../domain/transition.ts";
 import type { GenerationRecord, PlannedRoute } from "../domain/types.ts";
 import type { ActorRegistry, Known } from "./actor-registry.ts";
 import {
@@ -118,7 +118,7 @@ export const createRemoteActors = ({ remoteChanges, collectMs, registry, enter, 
     },
     /** True if a transition of this node must wait because earlier ones of the previous node have not been read. */
     holdsBack: (one: Known | undefined, mutation: ApplyTransition, record: GenerationRecord): boolean => {
-      if (one === undefined || mutation.version <= one.version + 1) return false;
+      if (one === undefined || firstVersionOf(mutation) <= one.version + 1) return false;
       const waiting = held.get(record.id) ?? [];
       if (waiting.length >= MAX_HELD) return false;
       held.set(record.id, [...waiting, { mutation, record }]);

@@ -11,6 +11,8 @@ export interface Bulkhead {
    * Rejects with an Error after `patienceMs` in the queue.
    */
   take(signal: AbortSignal, patienceMs?: number): Promise<Release>;
+  /** Acquires a slot if one is free now and no caller waits; otherwise null. */
+  tryTake(): Release | null;
   /** Slots in use and callers in the queue. */
   readonly inUse: number;
   readonly waiting: number;
@@ -35,6 +37,11 @@ export const createBulkhead = (slots: number): Bulkhead => {
   };
 
   return {
+    tryTake() {
+      if (inUse >= slots) return null;
+      inUse++;
+      return release();
+    },
     take(signal, patienceMs) {
       if (signal.aborted) return Promise.reject(signal.reason);
       if (inUse < slots) {

@@ -257,6 +257,8 @@ export interface Providers {
   compose(task: Work): string;
   /** Waits for a slot of the provider's bulkhead; resolves to the function that returns it. */
   slot(providerId: string, signal: AbortSignal): Promise<() => void>;
+  /** Takes a slot if one is free now; otherwise null. */
+  trySlot(providerId: string): (() => void) | null;
   /** Sends the composed request of the attempt, byte for byte. The caller holds a slot. */
   submit(task: Work, signal: AbortSignal): Promise<SubmitOutcome>;
   /**

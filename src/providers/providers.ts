@@ -252,6 +252,7 @@ export const createProviders = (options: ProvidersOptions): Providers => {
       return placeholderOf({ n, sha256, text: chosen.text, mime });
     },
     slot: (id, signal) => clientOf(id).submits.take(signal),
+    trySlot: (id) => clientOf(id).submits.tryTake(),
 
     compose(task) {
       const client = clientOf(task.attempt.route.provider);

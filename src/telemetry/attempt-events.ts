@@ -5,7 +5,7 @@ import type { Catalogue } from "../../catalogue/load.ts";
 import { ClockCache } from "../collections/clock-cache.ts";
 import { describeMismatch, type Mismatch, type Odd } from "../domain/delivery-check.ts";
 import type { AdjustBalance, MarkAttempt } from "../domain/mutations.ts";
-import type { ApplyTransition, AttemptChange } from "../domain/transition.ts";
+import { type ApplyTransition, type AttemptChange, appliedEvents } from "../domain/transition.ts";
 import type { Attempt, AttemptState, GenerationRecord } from "../domain/types.ts";
 import type { Log } from "../logging/events.ts";
 import { providerCost } from "../quote/cost.ts";
@@ -147,7 +147,7 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
   };
 
   /** Logs a result that is mismatched or odd. */
-  const logDelivery = ({ event, atMs }: ApplyTransition, record: GenerationRecord): void => {
+  const logDelivery = (event: ApplyTransition["event"], atMs: number, record: GenerationRecord): void => {
     const { id, requestId, model } = record;
     const names = { generation_id: id, request_id: requestId, attempt: Number(event.n), model };
     if (event.type === "mismatched") {
@@ -185,22 +185,26 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
     });
   };
 
+  const logEvent = (event: ApplyTransition["event"], { seq, atMs }: ApplyTransition, record: GenerationRecord): void => {
+    logDelivery(event, atMs, record);
+    if ((event.type === "begun" || event.type === "skipped") && Array.isArray(event.passed))
+      for (const passed of event.passed)
+        log("route skipped", {
+          model: record.model,
+          route_id: String((passed as { routeId?: string }).routeId),
+          outcome: "skipped_down",
+        });
+    if (event.type === "answerLost" || event.type === "interrupted") {
+      const n = Number(event.n);
+      attempts.find(seq, n).then((attempt) => logUnclear(record, n, event, attempt), failed);
+    }
+  };
+
   return {
     /** Must be called before the cached attempts receive the transition. */
     stepped: (mutation: ApplyTransition, record: GenerationRecord): void => {
-      const { attemptChanges, atMs, event, seq } = mutation;
-      logDelivery(mutation, record);
-      if ((event.type === "begun" || event.type === "skipped") && Array.isArray(event.passed))
-        for (const passed of event.passed)
-          log("route skipped", {
-            model: record.model,
-            route_id: String((passed as { routeId?: string }).routeId),
-            outcome: "skipped_down",
-          });
-      if (event.type === "answerLost" || event.type === "interrupted") {
-        const n = Number(event.n);
-        attempts.find(seq, n).then((attempt) => logUnclear(record, n, event, attempt), failed);
-      }
+      const { attemptChanges, atMs, seq } = mutation;
+      for (const { event } of appliedEvents(mutation)) logEvent(event, mutation, record);
       for (const change of attemptChanges) {
         const outcome = outcomeOf(change);
         if (outcome === undefined) continue;

@@ -20,8 +20,9 @@ const read = (text: string): never => {
 };
 const unpacked = (mutation: SerializedMutation): Mutation => {
   if (mutation.mutation === "step") {
-    const { eventJson, ...rest } = mutation;
-    return { ...rest, event: JSON.parse(eventJson) };
+    const { eventJson, earlier = [], ...rest } = mutation;
+    const events = earlier.map((one) => ({ stateAfter: one.stateAfter, event: JSON.parse(one.eventJson) }));
+    return { ...rest, event: JSON.parse(eventJson), ...(events.length === 0 ? {} : { earlier: events }) };
   }
   if (mutation.mutation !== "admit") return mutation;
   const { addedJson, planJson, ...rest } = mutation;

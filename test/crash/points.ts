@@ -44,6 +44,8 @@ const inState = (attempt: AttemptState, command: string): Found => ({
   message: null,
 });
 const sending = inState("sending", "attempt");
+/** Longer than an announcement waits for its files, so that it is stored alone. */
+const SLOW_FILE = "[sim:slow-file=3000]";
 const once = { attempts: 1, submissions: 1 } as const;
 
 export const POINTS: readonly Point[] = [
@@ -66,6 +68,14 @@ export const POINTS: readonly Point[] = [
   {
     name: "after A, before the attempt begins: the next start begins it",
     dies: ["before:step/begun"],
+    found: queued,
+    submittedBefore: 0,
+    retried: 200,
+    ends: once,
+  },
+  {
+    name: "just before B and C are stored together, with a slot in use: the next start begins the attempt",
+    dies: ["before:step/slotTaken"],
     found: queued,
     submittedBefore: 0,
     retried: 200,
@@ -110,7 +120,8 @@ export const POINTS: readonly Point[] = [
     confirms: true,
   },
   {
-    name: "between B and C, just after B: the intent is sent",
+    name: "between B and C, just after B (its files are prepared in between): the intent is sent",
+    model: "sim-lipsync-1",
     dies: ["after:step/begun"],
     found: inState("intent", "submit"),
     submittedBefore: 0,
@@ -118,7 +129,8 @@ export const POINTS: readonly Point[] = [
     ends: once,
   },
   {
-    name: "between B and C, just before C: the intent is sent",
+    name: "between B and C, just before C (its files are prepared in between): the intent is sent",
+    model: "sim-lipsync-1",
     dies: ["before:step/slotTaken"],
     found: inState("intent", "submit"),
     submittedBefore: 0,
@@ -200,7 +212,8 @@ export const POINTS: readonly Point[] = [
     polls: (polls) => polls === 0,
   },
   {
-    name: "poll returned done, before it was stored: polled again",
+    name: "poll returned done, before it was stored alone: polled again",
+    script: SLOW_FILE,
     dies: ["before:step/announced"],
     found: inState("accepted", "attempt"),
     submittedBefore: 1,
@@ -210,7 +223,18 @@ export const POINTS: readonly Point[] = [
     polls: (polls) => polls > 0,
   },
   {
-    name: "poll returned done and stored, before the files: collected after the restart",
+    name: "poll returned done and its files are stored, before both are committed together: polled and collected again",
+    dies: ["before:step/collected"],
+    found: inState("accepted", "attempt"),
+    submittedBefore: 1,
+    retried: 200,
+    ends: once,
+    also: ({ results }) => results === null,
+    polls: (polls) => polls > 0,
+  },
+  {
+    name: "poll returned done and stored alone, before the files: collected after the restart",
+    script: SLOW_FILE,
     dies: ["after:step/announced"],
     found: inState("accepted", "collect"),
     submittedBefore: 1,
@@ -219,7 +243,8 @@ export const POINTS: readonly Point[] = [
     also: ({ results }) => results !== null,
   },
   {
-    name: "files stored, before E: collected again and charged once",
+    name: "files stored after the result, before E: collected again and charged once",
+    script: SLOW_FILE,
     dies: ["before:step/collected"],
     found: inState("accepted", "collect"),
     submittedBefore: 1,

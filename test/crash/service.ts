@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createServer } from "../../src/app/server.ts";
 import { readSettings } from "../../src/config/load.ts";
 import type { Mutation } from "../../src/domain/mutations.ts";
+import { appliedEvents } from "../../src/domain/transition.ts";
 import { createLog } from "../../src/logging/logger.ts";
 import { MIGRATIONS, type Migration, SCHEMA_VERSION } from "../../src/store/sqlite/migrate.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -26,7 +27,8 @@ const die = (how = ""): never => {
 };
 
 const settings = readSettings(Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("CRASH_"))));
-const nameOf = (mutation: Mutation) => (mutation.mutation === "step" ? `step/${mutation.event.type}` : mutation.mutation);
+const namesOf = (mutation: Mutation) =>
+  mutation.mutation === "step" ? appliedEvents(mutation).map(({ event }) => `step/${event.type}`) : [mutation.mutation];
 const logBytes = () => statSync(join(settings.data.dir, "genrouter.db-wal")).size;
 
 /** Dies while the writing thread commits: the write-ahead log has begun to grow, and there is no response yet. */
@@ -43,7 +45,7 @@ const around = (store: Store): Store => ({
     return when === "read" && what === "unfinished" ? die(`${found.length} found`) : found;
   },
   commit: async (mutations) => {
-    const isHere = mutations.some((mutation) => nameOf(mutation) === what);
+    const isHere = mutations.some((mutation) => namesOf(mutation).includes(what));
     if (isHere && when === "before") die();
     const isInside = isHere && when === "inside";
     if (isInside) note();

@@ -13,6 +13,14 @@ const SHOWN: Readonly<Record<string, { unit: string; figures: readonly string[] 
     unit: "cycles",
     figures: [
       ...["kills", "killsInSending", "bootKills", "acknowledged", "submissions", "interrupted", "longestBootMs", "webhooks"],
+      ...[
+        "killsAt.queued",
+        "killsAt.running.awaitingSlot",
+        "killsAt.running.submitting.intent",
+        "killsAt.running.submitting.sending",
+      ],
+      ...["killsAt.running.backingOff", "killsAt.running.confirming.acceptance", "killsAt.running.confirming.result"],
+      ...["killsAt.running.polling", "killsAt.running.collecting.fetching"],
     ],
   },
   cluster: {

@@ -18,7 +18,10 @@ const open = () => {
     asked.push(seq);
     return STORED;
   };
-  return { asked, attempts: createAttemptCache({ attempt: async () => undefined, orderedOf: stored }) };
+  return {
+    asked,
+    attempts: createAttemptCache({ attempt: async () => undefined, inputOf: async () => undefined, orderedOf: stored }),
+  };
 };
 
 test("serves what a generation admitted by this process is to deliver from memory until it ends", async () => {

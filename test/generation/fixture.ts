@@ -10,6 +10,8 @@ export type Scene = Harness & {
   begin(more?: Parameters<Harness["submit"]>[2]): Promise<GenerationResource>;
   /** Submits another account's generation, whose job on a route (default: the first) never ends or ends after `ms`. */
   occupy(more?: { on?: string; ms?: number }): Promise<string>;
+  /** Takes all submission slots of a provider, so that attempts wait in `intent`. @returns the function that frees them */
+  fillSlots(provider: string): () => void;
   /** The states of the generation after each event, in order. */
   states(id: string): Promise<string[]>;
   attempts(id: string): Promise<Attempt[]>;
@@ -57,6 +59,17 @@ export const openScene = async ({
         return last?.state === "accepted" && last.route.endpoint === about.endpoint;
       }, "the job that takes the place");
       return id;
+    },
+    fillSlots: (provider) => {
+      const taken: (() => void)[] = [];
+      for (;;) {
+        const free = harness.components.providers.trySlot(provider);
+        if (free === null) break;
+        taken.push(free);
+      }
+      return () => {
+        for (const free of taken.splice(0)) free();
+      };
     },
     states: async (id) => (await harness.store.eventsOf(await seqOf(id))).map(({ stateAfter }) => stateAfter),
     attempts,

@@ -9,6 +9,7 @@ import type { Store } from "../../src/store/store.ts";
 import { inventoryOver } from "../cli/catalogue-fixture.ts";
 import { FAL, REPLICATE } from "./catalogue.ts";
 import { expectEnd, openScene, type Scene, type SceneOptions } from "./fixture.ts";
+import { someApply } from "./transitions.ts";
 
 /** Far longer than the time for collecting, the time of a route and a short wait. */
 const OUTAGE_MS = 1_500_000;
@@ -20,8 +21,7 @@ const fillingAt = (type: string) => {
   const around = (store: Store): Store => ({
     ...store,
     commit: (mutations) => {
-      if (mutations.some((mutation) => mutation.mutation === "step" && (mutation.event as { type?: string }).type === disk.type))
-        disk.isFull = true;
+      if (someApply(mutations, disk.type)) disk.isFull = true;
       return disk.isFull ? Promise.reject(new StoreFull("full")) : store.commit(mutations);
     },
   });
@@ -29,16 +29,19 @@ const fillingAt = (type: string) => {
 };
 
 /** Runs a generation whose disk fills up at a transition for `OUTAGE_MS`. The API serves polls meanwhile. */
-const outlast = async (type: string, more: SceneOptions & { body?: JsonObject } = {}): Promise<Ended> => {
+const outlast = async (type: string, more: SceneOptions & { body?: JsonObject; isIntent?: true } = {}): Promise<Ended> => {
   const { disk, around } = fillingAt(type);
-  const { body, ...options } = more;
+  const { body, isIntent, ...options } = more;
   const scene = await openScene({ routes: [FAL, REPLICATE], factor: 20, around, ...options });
+  const free = isIntent ? scene.fillSlots("fal") : undefined;
   const { id } = await scene.begin(body);
+  if (isIntent) await scene.untilAttempts(id, "intent");
+  free?.();
   await scene.hurry(() => disk.isFull, 2_000);
   disk.type = "";
   for (let passedMs = 0; passedMs < OUTAGE_MS; passedMs += STEP_MS) {
     scene.clock.skip(STEP_MS);
-    expect((await scene.show(id)).status).toBe("running");
+    expect((await scene.show(id)).status).toBe(type === "begun" ? "queued" : "running");
   }
   const received = scene.received();
   disk.isFull = false;
@@ -54,13 +57,19 @@ for (const type of ["accepted", "announced", "collected"])
   });
 
 test("submits when there is space again, with the full time of the route, if the disk was full before the submission", async () => {
-  const { scene, id, received } = await outlast("slotTaken");
+  const { scene, id, received } = await outlast("slotTaken", { isIntent: true });
+  expect(received).toEqual([]);
+  await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
+});
+
+test("submits when there is space again, with the full time of the route, if the disk was full when the attempt began", async () => {
+  const { scene, id, received } = await outlast("begun");
   expect(received).toEqual([]);
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
 });
 
 test("submits nothing and times out if the disk was full before the submission until max_wait_s had passed", async () => {
-  const { scene, id } = await outlast("slotTaken", { body: { max_wait_s: 60 } });
+  const { scene, id } = await outlast("slotTaken", { isIntent: true, body: { max_wait_s: 60 } });
   await expectEnd(scene, id, { ends: "timed_out", attempts: ["cancelled"], received: [] });
 });
 

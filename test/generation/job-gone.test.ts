@@ -2,6 +2,7 @@
 // A stalled process reads an old response late, so the time of reading does not count.
 import { expect, test } from "bun:test";
 import type { GenerationEvent } from "../../actors/generation/types.ts";
+import { createCollect } from "../../src/effects/collect.ts";
 import type { EffectsDeps } from "../../src/effects/deps.ts";
 import type { Finding } from "../../src/effects/job-lookup.ts";
 import { createPoll } from "../../src/effects/poll.ts";
@@ -31,7 +32,7 @@ const polled = async (turns: readonly { afterMs: number; whileAskedMs: number }[
     },
     report: (_seq: number, event: GenerationEvent) => void reported.push(event),
   } as unknown as EffectsDeps;
-  createPoll(parts, tasks, {} as Finding).poll(1, 1);
+  createPoll(parts, tasks, { finding: {} as Finding, collecting: createCollect(parts, tasks) }).poll(1, 1);
   const task: Task = { seq: 1, n: 1, signal: new AbortController().signal, pause: async () => undefined };
   // The first turn only returns when the first request is due.
   await turn?.(task);

@@ -5,7 +5,6 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StoreUnknown } from "../../src/domain/commit-errors.ts";
-import type { ApplyTransition } from "../../src/domain/transition.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import type { Store } from "../../src/store/store.ts";
 import { testClock } from "../clock.ts";
@@ -14,6 +13,7 @@ import { dropScratch } from "../scratch.ts";
 import type { TestRoute } from "./catalogue.ts";
 import { testDisk } from "./disk.ts";
 import { openScene, type Scene } from "./fixture.ts";
+import { someApply } from "./transitions.ts";
 
 /** When the process dies: before or after the commit of the first event of this type. */
 export type Death = { at: "before" | "after"; event: string };
@@ -58,14 +58,12 @@ export const openLasting = async (
     fall = reject;
   });
   fallen.catch(() => undefined);
-  const isHere = (mutations: Parameters<Store["commit"]>[0]) =>
-    mutations.some((mutation) => mutation.mutation === "step" && (mutation as ApplyTransition).event.type === death?.event);
   let isDead = false;
   const around = (store: Store): Store => ({
     ...store,
     commit: async (mutations) => {
       if (isDead) return fallen;
-      if (!isHere(mutations)) return store.commit(mutations);
+      if (!someApply(mutations, death?.event)) return store.commit(mutations);
       isDead = true;
       if (death?.at === "after") await store.commit(mutations);
       arrive();

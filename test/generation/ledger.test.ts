@@ -6,6 +6,7 @@ import type { Store } from "../../src/store/store.ts";
 import { FAL, INPUT, MODEL, REPLICATE } from "./catalogue.ts";
 import { expectEnd, INITIAL_CREDITS, openScene } from "./fixture.ts";
 import { openLasting } from "./lasting.ts";
+import { someApply } from "./transitions.ts";
 
 const order = (prompt: string = INPUT.prompt) => ({ model: MODEL, input: { prompt } });
 
@@ -24,7 +25,7 @@ test("rejects submissions with 503 busy while the disk is full, still serves rea
   expect(refused).toMatchObject({ status: 503, body: { error: { code: "busy" } } });
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
   scene.clock.skip(30_000);
-  await scene.eventually(() => (scene.simulator.jobs()[0]?.fetches ?? 0) === 0 && scene.components.ledger.load().isFull);
+  await scene.eventually(() => scene.components.ledger.load().isFull);
   for (let turn = 0; turn < 20; turn += 1) {
     scene.clock.skip(5000);
     expect(await scene.show(id)).toMatchObject({ status: "running", attempts: 1, cost_usd: null });
@@ -143,6 +144,21 @@ test("parks a generation whose settlement the store refuses, keeps its hold, fre
   await again.crash();
 });
 
+test("frees the submission slots of attempts whose begin the store refuses", async () => {
+  const SLOTS = 64;
+  // A running generation without a snapshot, as a defect would cause.
+  const tamper = (mutation: Mutation): Mutation =>
+    someApply([mutation], "begun") ? ({ ...mutation, snapshot: null } as Mutation) : mutation;
+  const around = (store: Store): Store => ({ ...store, commit: (mutations) => store.commit(mutations.map(tamper)) });
+  const scene = await openScene({ routes: [FAL], around });
+  const { id } = await scene.begin();
+  await scene.until(id, ({ message }) => message?.includes("operator") ?? false);
+  let free = 0;
+  while (scene.components.providers.trySlot("fal")) free += 1;
+  expect(free).toBe(SLOTS);
+  await scene.crash();
+});
+
 test("repeats an effect whose read of the store fails, until the read succeeds", async () => {
   let failing = 6;
   const around = (store: Store): Store => ({
@@ -152,8 +168,12 @@ test("repeats an effect whose read of the store fails, until the read succeeds",
       return store.inputOf(seq);
     },
   });
-  const scene = await openScene({ around });
-  const { id } = await scene.begin();
+  // A process that did not admit the generation reads its input.
+  const lasting = await openLasting([FAL], { death: { at: "before", event: "begun" } });
+  const { id } = await lasting.first.begin();
+  await lasting.reached;
+  await lasting.die();
+  const scene = await lasting.reopen({ around });
   await scene.hurry(async () => (await scene.show(id)).completed_at !== null);
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
   expect(scene.lines.filter(({ fields }) => fields.generation_seq !== undefined)).toHaveLength(6);

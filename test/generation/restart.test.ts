@@ -5,14 +5,28 @@ import { FAL, REPLICATE, SPARE, type TestRoute } from "./catalogue.ts";
 import { type End, expectEnd } from "./fixture.ts";
 import { type Death, openLasting } from "./lasting.ts";
 
-type Row = { promise: string; death: Death; rules?: Rule[]; routes?: TestRoute[]; env?: Record<string, string>; end: End };
+type Row = {
+  promise: string;
+  death: Death;
+  /** All slots of the provider are taken when the attempt begins, so that it stays in `intent` until they are free. */
+  slots?: "taken" | "freed later";
+  rules?: Rule[];
+  routes?: TestRoute[];
+  env?: Record<string, string>;
+  end: End;
+};
 const ONCE: End = { ends: 20, attempts: ["delivered"], received: ["fal"] };
 const CHEAP_REPLICATE: TestRoute = { ...REPLICATE, usd: "0.20" };
 
 const ROWS: Row[] = [
   { promise: "submits a queued generation once", death: { at: "before", event: "begun" }, end: ONCE },
-  { promise: "submits an attempt in intent once", death: { at: "after", event: "begun" }, end: ONCE },
-  { promise: "submits an attempt once whose sending was not committed", death: { at: "before", event: "slotTaken" }, end: ONCE },
+  { promise: "submits an attempt in intent once", death: { at: "after", event: "begun" }, slots: "taken", end: ONCE },
+  {
+    promise: "submits an attempt once whose sending was not committed",
+    death: { at: "before", event: "slotTaken" },
+    slots: "freed later",
+    end: ONCE,
+  },
   {
     promise: "proves an attempt in sending absent and falls back without resending it on that route",
     death: { at: "after", event: "slotTaken" },
@@ -83,11 +97,16 @@ const ROWS: Row[] = [
   },
 ];
 
-for (const { promise, death, rules = [], routes = [FAL, REPLICATE, SPARE], env, end } of ROWS)
+for (const { promise, death, slots, rules = [], routes = [FAL, REPLICATE, SPARE], env, end } of ROWS)
   test(`after a crash ${death.at} ${death.event}: ${promise}`, async () => {
     const lasting = await openLasting(routes, { death, ...(env ? { env } : {}) });
     for (const rule of rules) lasting.first.simulator.script(rule);
+    const free = slots ? lasting.first.fillSlots("fal") : undefined;
     const { id } = await lasting.first.begin();
+    if (slots === "freed later") {
+      await lasting.first.untilAttempts(id, "intent");
+      free?.();
+    }
     await lasting.reached;
     await lasting.die();
     const again = await lasting.reopen();

@@ -7,7 +7,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StoreUnknown } from "../../src/domain/commit-errors.ts";
 import { generationSeqAt } from "../../src/domain/ids.ts";
-import type { ApplyTransition } from "../../src/domain/transition.ts";
 import { createSimulator, type Rule } from "../../src/simulator/simulator.ts";
 import { RESTORED_AT, TAKEN_AT, UP_TO_SEQ } from "../../src/store/sql/queries/recovery.ts";
 import { markRestored } from "../../src/store/sqlite/mark-restored.ts";
@@ -16,6 +15,7 @@ import { testClock } from "../clock.ts";
 import { dropScratch } from "../scratch.ts";
 import { FAL, REPLICATE, SPARE, type TestRoute } from "./catalogue.ts";
 import { type End, expectEnd, openScene, type Scene } from "./fixture.ts";
+import { someApply } from "./transitions.ts";
 
 /**
  * Generation numbers are ahead of the clock here, as after a clock that was set back: code must not read a time from them.
@@ -65,9 +65,11 @@ const restore = async ({
   });
   for (const rule of rules) simulator.script(rule);
   let takenAtMs: number | undefined;
+  let free: (() => void) | undefined;
   const take = () => {
     if (takenAtMs !== undefined) return;
     takenAtMs = clock.nowMs();
+    free?.();
     const db = new Database(join(dir, "genrouter.db"), { readonly: true });
     db.run("VACUUM INTO ?", [join(copyDir, "genrouter.db")]);
     db.close();
@@ -75,9 +77,7 @@ const restore = async ({
   const around = (store: Store): Store => ({
     ...numberedFrom(2030)(store),
     commit: async (mutations) => {
-      const isHere = mutations.some(
-        (mutation) => mutation.mutation === "step" && (mutation as ApplyTransition).event.type === event,
-      );
+      const isHere = someApply(mutations, event);
       if (isHere && at === "before") take();
       if (isHere && dies) throw new StoreUnknown("the process has died");
       const outcomes = await store.commit(mutations);
@@ -87,6 +87,8 @@ const restore = async ({
   });
   const shared = { routes, clock, simulator };
   const first = await openScene({ ...shared, dir, around });
+  // An attempt stays in intent only while it waits for a slot.
+  if (event === "begun" && at === "after") free = first.fillSlots(routes[0]?.provider ?? "fal");
   const { id } = await first.begin();
   if (dies) await first.eventually(() => takenAtMs !== undefined);
   else await first.until(id);

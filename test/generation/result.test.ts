@@ -194,6 +194,7 @@ test("falls back when the files arrive while the end of the collect time is bein
   disk.hold();
   const { id } = await scene.begin();
   await scene.eventually(() => disk.rejectedCount() === 1);
+  await scene.eventually(async () => (await scene.states(id)).at(-1) === "running.collecting.fetching");
   scene.clock.skip(600_000);
   await scene.eventually(() => isHeld, "the end of the collect time");
   disk.accept();

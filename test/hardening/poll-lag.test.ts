@@ -87,6 +87,7 @@ test(`${JOBS} jobs on one route, resumed at the same moment: ends are detected w
     delivered: () => undefined,
     pace: 1,
     restored: null,
+    newWork: () => undefined,
     chance: roll,
   });
   for (let seq = 0; seq < JOBS; seq += 1) timeline.after(0, () => effects.perform(seq, { type: "effect.poll", n: 1 }));

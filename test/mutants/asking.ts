@@ -20,14 +20,31 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
       },
       {
         file: SUBMITTING,
-        find: `    slots.set(\`\${seq}:\${n}\`, release);`,
-        put: `    slots.set(\`\${seq}:\${n}\`, release);
+        find: "      throw fault;\n    }\n    holdSlot(seq, n, release);",
+        put: `      throw fault;
+    }
+    holdSlot(seq, n, release);
     early.set(\`\${seq}:\${n}\`, deps.providers.submit({ ...work, attempt: { ...work.attempt, request } }, signal));`,
       },
       {
         file: SUBMITTING,
         find: "await deps.providers.submit(work, signal);",
         put: `await (early.get(\`\${seq}:\${n}\`) ?? deps.providers.submit(work, signal));`,
+      },
+    ],
+    killer: "simulation",
+  },
+  {
+    name: "send-before-joint-journal",
+    breaks: "The service sends the request of an attempt that begins with a free slot before the journal contains it.",
+    standsFor: "begin and sending are one transaction",
+    patches: [
+      {
+        file: SUBMITTING,
+        find: "      holdSlot(seq, n, release);\n",
+        put: `      holdSlot(seq, n, release);
+      void deps.providers.submit({ ...work, attempt: { ...work.attempt, request } }, new AbortController().signal).catch(() => undefined);
+`,
       },
     ],
     killer: "simulation",

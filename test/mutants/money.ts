@@ -57,8 +57,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: TRANSITION,
-        find: "if (!generation || generation.record.completedAtMs !== null || generation.version !== version - 1)",
-        put: "if (!generation || (generation.record.completedAtMs === null && generation.version !== version - 1))",
+        find: "generation.record.completedAtMs !== null || generation.version !== firstVersionOf(mutation) - 1)",
+        put: "(generation.record.completedAtMs === null && generation.version !== firstVersionOf(mutation) - 1))",
       },
     ],
     killer: "ledger",
@@ -67,7 +67,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: "no-version",
     breaks: "A transition is written from any version, so two writers overwrite each other.",
     standsFor: "no compare-and-set",
-    patches: [{ file: TRANSITION, find: " || generation.version !== version - 1)", put: ")" }],
+    patches: [{ file: TRANSITION, find: " || generation.version !== firstVersionOf(mutation) - 1)", put: ")" }],
     killer: "ledger",
   },
   {

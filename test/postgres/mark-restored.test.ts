@@ -1,7 +1,6 @@
 // mark-restored on a PostgreSQL database after a restore or a failover to a late standby: no job is purchased twice.
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "bun:test";
 import { StoreUnknown } from "../../src/domain/commit-errors.ts";
-import type { ApplyTransition } from "../../src/domain/transition.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import { connect } from "../../src/store/postgres/connections.ts";
@@ -10,6 +9,7 @@ import { runHere } from "../cli/captured.ts";
 import { testClock } from "../clock.ts";
 import { openTestBucket } from "../files/s3/bucket.ts";
 import { catalogueOf, INPUT, MODEL, REPLICATE, SPARE } from "../generation/catalogue.ts";
+import { someApply } from "../generation/transitions.ts";
 import { type Harness, openHarness } from "../harness.ts";
 import { openFront } from "../harness-nodes.ts";
 import { admit, openAccount } from "../store/fixture.ts";
@@ -73,10 +73,7 @@ onPostgres("a restored database", () => {
       const first = await open(database.url, (store) => ({
         ...store,
         commit: async (mutations) => {
-          const isSending = mutations.some(
-            (mutation) => mutation.mutation === "step" && (mutation as ApplyTransition).event.type === "slotTaken",
-          );
-          if (!isSending) return await store.commit(mutations);
+          if (!someApply(mutations, "slotTaken")) return await store.commit(mutations);
           died();
           throw new StoreUnknown("the process has died");
         },

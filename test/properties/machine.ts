@@ -65,7 +65,7 @@ const checkTakenUp = (found: OpenGeneration, nowMs: number): void => {
 };
 
 /** Empty reads behind the attempt cache, so that only cached attempts are found. */
-const NOWHERE = { attempt: async () => undefined, orderedOf: async () => null };
+const NOWHERE = { attempt: async () => undefined, inputOf: async () => undefined, orderedOf: async () => null };
 
 /** Checks that the cached attempts of a transition equal the stored ones. */
 const checkRemembered = async (
@@ -116,6 +116,7 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
     woke: () => undefined,
     dealtWith: () => undefined,
     rested: () => undefined,
+    unused: () => undefined,
     late: () => undefined,
     stepped: (_, __, ___, wanted) => {
       asks = wanted;

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import type { GenerationEvent } from "../../actors/generation/types.ts";
 import type { Attempt } from "../../src/domain/types.ts";
+import { createCollect } from "../../src/effects/collect.ts";
 import type { EffectsDeps } from "../../src/effects/deps.ts";
 import { createJobLookup } from "../../src/effects/job-lookup.ts";
 import { createPoll } from "../../src/effects/poll.ts";
@@ -188,6 +189,7 @@ const playTalk = async (talk: Talk): Promise<void> => {
     ...{ clock, log: () => undefined, judge: () => undefined, pace: 1, chance: () => 0.5 },
     reads: {
       attempt: async () => attempt,
+      orderedOf: async () => null,
       inputOf: async () => ({ raw: {}, filled: {} }),
       jobOwner: async (_: string, jobId: string) => (jobId === "another's" ? { seq: 2, n: 1 } : undefined),
     },
@@ -201,14 +203,17 @@ const playTalk = async (talk: Talk): Promise<void> => {
       }),
     },
     restored: null,
-    media: { keepInline: async (_: string, results: unknown[]) => results },
+    media: {
+      keepInline: async (_: string, results: unknown[]) => results,
+      collect: async () => ({ kind: "unreadable", detail: "" }),
+    },
     report: (_: number, event: GenerationEvent) => reported.push(event),
   } as unknown as EffectsDeps;
   const tasks = createTaskRunner(clock, (_, __, ___, fault) => faults.push(fault));
   const finding = createJobLookup(parts);
   begin();
   if (talk.isOwn) finding.answerLost(1, 1);
-  createPoll(parts, tasks, finding)[talk.asks](1, 1);
+  createPoll(parts, tasks, { finding, collecting: createCollect(parts, tasks) })[talk.asks](1, 1);
 
   for (let steps = 0; reported.length === 0 && steps < 1_000; steps += 1) {
     if (faults.length > 0) throw faults[0];

@@ -1,6 +1,6 @@
 // Decides a transition: whether it applies, the record after it, its attempt rows and the transfers of a settlement.
 
-import type { ApplyTransition, Settlement, TransitionResult } from "../../domain/transition.ts";
+import { type ApplyTransition, firstVersionOf, type Settlement, type TransitionResult } from "../../domain/transition.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
 import type { WebhookEvent } from "../../domain/webhooks.ts";
 import { type EndUserSettlement, endUserSettlementOf } from "../sql/end-users.ts";
@@ -53,14 +53,15 @@ export type TransitionDecision =
 const STALE = { result: { kind: "stale" }, writes: null } as const;
 
 /**
- * Decides a transition. It is stale if the stored version is not the one before it, the generation has ended, or another writer
+ * Decides a transition. It is stale if the stored version is not the one before its first event, the generation has ended, or another writer
  * owns the generation.
  * @throws MutationRejected for a transition that contradicts itself or the stored rows, which is a defect of the caller.
  */
 export const decideTransition = (mutation: PackedStep, rows: TransitionRows): TransitionDecision => {
   const { generation, isOwned, head } = rows;
-  const { version, settlement, atMs } = mutation;
-  if (!generation || generation.record.completedAtMs !== null || generation.version !== version - 1) return STALE;
+  const { settlement, atMs } = mutation;
+  if (!generation || generation.record.completedAtMs !== null || generation.version !== firstVersionOf(mutation) - 1)
+    return STALE;
   if (!isOwned) return STALE;
   const before = generation.record;
   const fault = snapshotFault(mutation);
@@ -119,7 +120,13 @@ const returnedSpend = (
 /** The record after the transition is written. */
 export const recordAfter = (
   before: GenerationRecord,
-  { settlement, status, message, attempts, atMs }: Omit<ApplyTransition, "event">,
+  {
+    settlement,
+    status,
+    message,
+    attempts,
+    atMs,
+  }: Pick<ApplyTransition, "settlement" | "status" | "message" | "attempts" | "atMs">,
 ): GenerationRecord => {
   const record = { ...before, attempts: attempts ?? before.attempts };
   if (!settlement)

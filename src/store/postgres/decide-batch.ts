@@ -2,7 +2,7 @@
 
 import type { LowBalance } from "../../domain/low-balance.ts";
 import type { AdmitResult, MutationResult } from "../../domain/mutations.ts";
-import type { TransitionResult } from "../../domain/transition.ts";
+import { eventsOf, statusVersionOf, type TransitionResult } from "../../domain/transition.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
 import type { WebhookEvent } from "../../domain/webhooks.ts";
 import { type AdmissionRows, decideAdmission } from "../decide/admission.ts";
@@ -144,21 +144,23 @@ export const createBatchDecider = (
       endUserSeq: current?.endUserSeq ?? null,
     };
   };
-  const addToOutbox = ({ seq, version, atMs }: PackedStep, { accountSeq }: GenerationRecord, type: WebhookEvent) => {
+  const addToOutbox = (mutation: PackedStep, { accountSeq }: GenerationRecord, type: WebhookEvent) => {
+    const { seq, atMs } = mutation;
     const { subscribers, webhookUrl: url } = generations.get(seq) ?? { subscribers: [], webhookUrl: null };
-    const event = { accountSeq, generationSeq: seq, data: null, sequence: version, type, atMs, url };
+    const event = { accountSeq, generationSeq: seq, data: null, sequence: statusVersionOf(mutation), type, atMs, url };
     const added = deliveriesOf(event, subscribers, () => newDeliverySeq(atMs));
     for (const delivery of added) writes.deliveries.push({ delivery, epoch });
     return added.map(pendingOf);
   };
   const step = (mutation: PackedStep): TransitionResult => {
-    const { seq, version, atMs, stateAfter, eventJson, settlement } = mutation;
+    const { seq, atMs, settlement } = mutation;
     const state = transitionState(mutation);
     const { result, writes: decided } = decideTransition(mutation, state);
     if (!decided) return result;
     if (decided.repaysDebt && !settlesDebts) throw new DebtInTheWay();
     const { record } = decided;
-    writes.journal.push({ seq, version, atMs, epoch, stateAfter, eventJson });
+    for (const { version, event } of eventsOf(mutation.version, mutation.earlier, mutation))
+      writes.journal.push({ seq, version, atMs, epoch, stateAfter: event.stateAfter, eventJson: event.eventJson });
     for (const copy of mutation.pinned ?? []) writes.pinned.push({ seq, copy, atMs });
     for (const row of decided.attempts) writes.attempts.push({ seq, row });
     let head = state.head;

@@ -1,6 +1,6 @@
 // Writes of a group, sent table by table in the order of their references.
 
-import type { Settlement } from "../../domain/transition.ts";
+import { firstVersionOf, type Settlement } from "../../domain/transition.ts";
 import type { Credits, GenerationRecord, InputFile, PinnedCopy, PinRequest } from "../../domain/types.ts";
 import type { AttemptWrites } from "../decide/attempt-writes.ts";
 import type { NewDelivery } from "../decide/deliveries.ts";
@@ -210,14 +210,15 @@ const balanced = ({ balances }: Writes): Row[] =>
   }));
 
 const kept = (steps: readonly PackedStep[]): Row[] =>
-  steps.map(({ seq, version, stateAfter: state, snapshot, deadline }) =>
-    defined({
-      ...{ seq, version, state, snapshot },
+  steps.map((step) => {
+    const { seq, version, stateAfter: state, snapshot, deadline } = step;
+    return defined({
+      ...{ seq, version, from_version: firstVersionOf(step) - 1, state, snapshot },
       ...(deadline === undefined
         ? {}
         : { sets_due: true, deadline_kind: deadline?.kind, deadline_attempt_no: deadline?.n, due_at: deadline?.dueAtMs }),
-    }),
-  );
+    });
+  });
 
 const outboxRows = ({ deliveries }: Writes): Row[] =>
   deliveries.map(
@@ -334,12 +335,15 @@ export const sendWrites = (connection: Connection, writes: Writes): Promise<unkn
       changed.map(({ seq, status, message, attempts: tried }) => ({ seq, status, message, attempts: tried })),
     ),
     ...send(UPDATE_BALANCES, balanced(writes)),
-    ...send(INSERT_SNAPSHOTS, kept(going.filter(({ version }) => version === 1))),
-    ...send(UPDATE_SNAPSHOTS, kept(going.filter(({ version }) => version > 1))),
+    ...send(INSERT_SNAPSHOTS, kept(going.filter((step) => firstVersionOf(step) === 1))),
+    ...send(UPDATE_SNAPSHOTS, kept(going.filter((step) => firstVersionOf(step) > 1))),
     // A generation that ends with its first transition has no snapshot.
     ...send(
       DROP_SNAPSHOTS,
-      snapshots.flatMap(({ seq, version, snapshot }) => (snapshot === null && version > 1 ? [{ seq, version }] : [])),
+      snapshots.flatMap((step) => {
+        const version = firstVersionOf(step);
+        return step.snapshot === null && version > 1 ? [{ seq: step.seq, from_version: version - 1 }] : [];
+      }),
     ),
     ...send(INSERT_DELIVERIES, outboxRows(writes)),
     ...send(SPEND, added),

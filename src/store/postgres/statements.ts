@@ -195,7 +195,7 @@ export const UPDATE_BALANCES = insisting(
   "the balance does not cover it",
 );
 const SNAPSHOT: Columns = {
-  ...{ seq: "bigint", version: "bigint", state: "text", snapshot: "text" },
+  ...{ seq: "bigint", version: "bigint", from_version: "bigint", state: "text", snapshot: "text" },
   ...{ sets_due: "boolean", deadline_kind: "text", deadline_attempt_no: "bigint", due_at: "bigint" },
 };
 export const INSERT_SNAPSHOTS = `INSERT INTO snapshot (generation_seq, version, state, deadline_kind, deadline_attempt_no, deadline_at_ms, snapshot)
@@ -204,11 +204,11 @@ export const UPDATE_SNAPSHOTS = insisting(
   `UPDATE snapshot s SET version = x.version, state = x.state, snapshot = x.snapshot,
     deadline_kind = CASE WHEN x.sets_due THEN x.deadline_kind ELSE s.deadline_kind END, deadline_attempt_no = CASE WHEN x.sets_due THEN x.deadline_attempt_no ELSE s.deadline_attempt_no END,
     deadline_at_ms = CASE WHEN x.sets_due THEN x.due_at ELSE s.deadline_at_ms END
-  FROM ${rowsOf("?1", SNAPSHOT, "x")} WHERE s.generation_seq = x.seq AND s.version = x.version - 1`,
+  FROM ${rowsOf("?1", SNAPSHOT, "x")} WHERE s.generation_seq = x.seq AND s.version = x.from_version`,
   "the snapshot is of another version",
 );
 export const DROP_SNAPSHOTS = insisting(
-  `DELETE FROM snapshot s USING ${rowsOf("?1", { seq: "bigint", version: "bigint" }, "x")} WHERE s.generation_seq = x.seq AND s.version = x.version - 1`,
+  `DELETE FROM snapshot s USING ${rowsOf("?1", { seq: "bigint", from_version: "bigint" }, "x")} WHERE s.generation_seq = x.seq AND s.version = x.from_version`,
   "the snapshot is of another version",
 );
 const SPENDS: Columns = { meter: "bigint", day: "bigint", credits: "bigint" };

@@ -3,7 +3,7 @@
 import { memoize } from "../../collections/memoize.ts";
 import type { AdminMutation, AdmitGeneration, Mutation } from "../../domain/mutations.ts";
 import type { PurchaseMutation } from "../../domain/purchase-mutations.ts";
-import type { ApplyTransition } from "../../domain/transition.ts";
+import type { AppliedEvent, ApplyTransition } from "../../domain/transition.ts";
 import type { GenerationRecord } from "../../domain/types.ts";
 import type { UploadMutation } from "../../domain/upload-mutations.ts";
 
@@ -13,8 +13,9 @@ export type PackedAdmit = Omit<AdmitGeneration, "added" | "plan" | "ordered"> & 
   planJson: string;
   orderedJson: string | null;
 };
-/** A transition whose event is JSON as stored. */
-export type PackedStep = Omit<ApplyTransition, "event"> & { eventJson: string };
+type PackedEvent = Omit<AppliedEvent, "event"> & { eventJson: string };
+/** A transition whose events are JSON as stored. */
+export type PackedStep = Omit<ApplyTransition, "event" | "earlier"> & PackedEvent & { earlier?: readonly PackedEvent[] };
 export type SerializedMutation = PackedAdmit | PackedStep | AdminMutation | PurchaseMutation | UploadMutation;
 
 /** Plans, defaults and orders are shared by submissions, so each is serialized once. */
@@ -29,8 +30,9 @@ export const packedBy =
   (print: (event: ApplyTransition["event"]) => string) =>
   (mutation: Mutation): SerializedMutation => {
     if (mutation.mutation === "step") {
-      const { event, ...rest } = mutation;
-      return { ...rest, eventJson: print(event) };
+      const { event, earlier, ...rest } = mutation;
+      const packed = earlier?.map(({ event: one, stateAfter }) => ({ stateAfter, eventJson: print(one) }));
+      return { ...rest, eventJson: print(event), ...(packed ? { earlier: packed } : {}) };
     }
     if (mutation.mutation !== "admit") return mutation;
     const { added, plan, ordered, ...rest } = mutation;

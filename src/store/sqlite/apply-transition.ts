@@ -1,7 +1,7 @@
 // Writes one transition of one generation: event, snapshot, attempts, deadline and settlement.
 import type { Database } from "bun:sqlite";
 import { ClockCache } from "../../collections/clock-cache.ts";
-import type { Settlement, TransitionResult } from "../../domain/transition.ts";
+import { eventsOf, firstVersionOf, type Settlement, statusVersionOf, type TransitionResult } from "../../domain/transition.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
 import type { WebhookEvent } from "../../domain/webhooks.ts";
 import { decideTransition, type TransitionRows, type TransitionWrites } from "../decide/transition.ts";
@@ -47,13 +47,13 @@ export const prepareStep = (
   const insertGenerationEvent = db.prepare(
     `INSERT INTO generation_event (generation_seq, version, at_ms, epoch, state_after, event) VALUES (?1, ?2, ?3, ${epoch}, ?4, ?5)`,
   );
-  const insertSnapshot = db.prepare("INSERT INTO snapshot VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6)");
+  const insertSnapshot = db.prepare("INSERT INTO snapshot VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
   const updateSnapshot = db.prepare(
-    "UPDATE snapshot SET version = ?2, state = ?3, snapshot = ?4 WHERE generation_seq = ?1 AND version = ?2 - 1",
+    "UPDATE snapshot SET version = ?2, state = ?4, snapshot = ?5 WHERE generation_seq = ?1 AND version = ?3 - 1",
   );
   const updateWithDeadline = db.prepare(
-    `UPDATE snapshot SET version = ?2, state = ?3, snapshot = ?4, deadline_kind = ?5, deadline_attempt_no = ?6, deadline_at_ms = ?7
-     WHERE generation_seq = ?1 AND version = ?2 - 1`,
+    `UPDATE snapshot SET version = ?2, state = ?4, snapshot = ?5, deadline_kind = ?6, deadline_attempt_no = ?7, deadline_at_ms = ?8
+     WHERE generation_seq = ?1 AND version = ?3 - 1`,
   );
   const deleteSnapshot = db.prepare("DELETE FROM snapshot WHERE generation_seq = ?1 AND version = ?2 - 1");
   const updateGeneration = db.prepare(
@@ -97,12 +97,14 @@ export const prepareStep = (
   /**
    * Writes the snapshot and the deadline, or deletes them at the end. @returns whether the stored version was the previous one.
    */
-  const keepSnapshot = ({ seq, version, stateAfter, snapshot, deadline }: PackedStep): boolean => {
-    if (snapshot === null) return version === 1 || deleteSnapshot.run(seq, version).changes === 1;
+  const keepSnapshot = (mutation: PackedStep): boolean => {
+    const { seq, version, stateAfter, snapshot, deadline } = mutation;
+    const first = firstVersionOf(mutation);
+    if (snapshot === null) return first === 1 || deleteSnapshot.run(seq, first).changes === 1;
     const due = [deadline?.kind ?? null, deadline?.n ?? null, deadline?.dueAtMs ?? null] as const;
-    if (version === 1) return insertSnapshot.run(seq, stateAfter, ...due, snapshot).changes === 1;
-    if (deadline === undefined) return updateSnapshot.run(seq, version, stateAfter, snapshot).changes === 1;
-    return updateWithDeadline.run(seq, version, stateAfter, snapshot, ...due).changes === 1;
+    if (first === 1) return insertSnapshot.run(seq, version, stateAfter, ...due, snapshot).changes === 1;
+    if (deadline === undefined) return updateSnapshot.run(seq, version, first, stateAfter, snapshot).changes === 1;
+    return updateWithDeadline.run(seq, version, first, stateAfter, snapshot, ...due).changes === 1;
   };
 
   const stateFor = ({ seq, settlement }: PackedStep, current: CurrentState | undefined): TransitionRows => ({
@@ -124,8 +126,18 @@ export const prepareStep = (
     endUsers.settle(endUserSettlement);
   };
 
-  const addToOutbox = ({ version, atMs }: PackedStep, record: GenerationRecord, type: WebhookEvent, url: string | null) =>
-    outbox.add({ accountSeq: record.accountSeq, generationSeq: record.seq, data: null, sequence: version, type, atMs, url });
+  const addToOutbox = (mutation: PackedStep, record: GenerationRecord, type: WebhookEvent, url: string | null) => {
+    const sequence = statusVersionOf(mutation);
+    return outbox.add({
+      accountSeq: record.accountSeq,
+      generationSeq: record.seq,
+      data: null,
+      sequence,
+      type,
+      atMs: mutation.atMs,
+      url,
+    });
+  };
 
   const execute = (mutation: PackedStep): TransitionResult => {
     const { seq, version, atMs } = mutation;
@@ -134,7 +146,8 @@ export const prepareStep = (
     const { result, writes } = decideTransition(mutation, state);
     if (!writes) return result;
     const { record } = writes;
-    insertGenerationEvent.run(seq, version, atMs, mutation.stateAfter, mutation.eventJson);
+    for (const { version: each, event } of eventsOf(version, mutation.earlier, mutation))
+      insertGenerationEvent.run(seq, each, atMs, event.stateAfter, event.eventJson);
     for (const { n, sha256, bytes, mime, ms } of mutation.pinned ?? []) pin.run(seq, n, sha256, bytes, mime, ms, atMs);
     for (const row of writes.attempts) attempts.write(seq, row);
     if (writes.isOpenRecordChanged) updateGeneration.run(seq, record.status, record.message, record.attempts);

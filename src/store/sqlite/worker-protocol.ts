@@ -3,6 +3,7 @@
 import type { LowBalance } from "../../domain/low-balance.ts";
 import type { AdminMutation, AdmitGeneration, Mutation, MutationResult } from "../../domain/mutations.ts";
 import type { PurchaseMutation } from "../../domain/purchase-mutations.ts";
+import type { AppliedEvent } from "../../domain/transition.ts";
 import type { Labels, PinRequest } from "../../domain/types.ts";
 import type { UploadMutation } from "../../domain/upload-mutations.ts";
 import {
@@ -36,6 +37,9 @@ type AdmitHead = [
   webhookUrl: string | 0,
 ];
 type StepHead = Omit<PackedStep, "eventJson" | "snapshot">;
+
+/** Few transitions have earlier events, so they are not worth lines of their own. */
+const packedEvent = ({ event, stateAfter }: AppliedEvent) => ({ stateAfter, eventJson: JSON.stringify(event) });
 
 const admitHead = (mutation: AdmitGeneration): AdmitHead => [
   mutation.seq,
@@ -72,8 +76,8 @@ export const toLines = (mutations: readonly Mutation[]): string => {
       parts += `\n${planJson === planBefore ? "" : planJson}\n${mutation.body}\n${printedAdded(mutation.added)}\n${printedOrdered(mutation.ordered) ?? ""}`;
       planBefore = planJson;
     } else if (mutation.mutation === "step") {
-      const { event, snapshot, ...head } = mutation;
-      heads.push(head);
+      const { event, snapshot, earlier, ...head } = mutation;
+      heads.push(earlier ? { ...head, earlier: earlier.map(packedEvent) } : head);
       parts += `\n${JSON.stringify(event)}\n${snapshot ?? ""}`;
     } else heads.push(mutation);
   }

@@ -1,4 +1,5 @@
 // Crash cycles: client load, kills at random moments, and checks of the stored data.
+import { storedLeaf } from "../../../actors/generation/snapshot.ts";
 import { chance } from "../../simulator/fault-script.ts";
 import {
   reading,
@@ -30,6 +31,8 @@ export type Figures = {
   /** From the start of a process to the end of its recovery. */
   longestBootMs: number;
   simulatorKills: number;
+  /** By state, for example `killsAt.running.polling`: kills that found a generation there. */
+  [killsAt: `killsAt.${string}`]: number;
 };
 
 export type CyclesPlan = {
@@ -51,6 +54,7 @@ const BOOT_MS = [10, 300] as const;
 /** A complete drain takes at most this long under the faults of these tests; the service's own limit is 25 s. */
 const WHOLE_DRAIN_MS = 20_000;
 const PAGE = 1000;
+const SENDING = "running.submitting.sending";
 
 export const createCycles = (plan: CyclesPlan) => {
   const { place, tenants, genrouter } = plan;
@@ -72,16 +76,18 @@ export const createCycles = (plan: CyclesPlan) => {
   const submissions = createProviderLog(plan.simulatorPlace.log);
 
   /**
-   * With the service stopped: counts the attempts in `sending`, and checks that every submission at the provider was on disk
-   * before.
+   * With the service stopped: counts the open generations by their state, and checks that every submission at the provider was on
+   * disk before.
    */
-  const sample = (): Promise<number> =>
+  const sample = (): Promise<Map<string, number>> =>
     reading(place.dir, async (reads) => {
-      let inSending = 0;
+      const inState = new Map<string, number>();
       for (let afterSeq = 0; ; ) {
         const page = await reads.unfinished(afterSeq, PAGE);
-        // The row of an attempt that is being confirmed also has the state `sending`; the state of its statechart differs.
-        inSending += page.filter(({ snapshot }) => snapshot?.includes('{"submitting":"sending"}')).length;
+        for (const { snapshot } of page) {
+          const state = storedLeaf(snapshot) ?? "unreadable";
+          inState.set(state, (inState.get(state) ?? 0) + 1);
+        }
         const last = page.at(-1);
         if (!last || page.length < PAGE) break;
         afterSeq = last.seq;
@@ -94,7 +100,7 @@ export const createCycles = (plan: CyclesPlan) => {
         if (!attempt || attempt.sentAtMs === null)
           faults.unwritten.push(`${JSON.stringify(origin)} ${line.at}: not on disk when it arrived`);
       }
-      return inSending;
+      return inState;
     });
 
   const killSimulator = async (simulator: SimulatorProcess): Promise<SimulatorProcess> => {
@@ -109,7 +115,9 @@ export const createCycles = (plan: CyclesPlan) => {
     if (signal !== "SIGKILL" && code !== 0)
       throw new Error(`the service ended by itself with ${code}:\n${child.output().slice(-3000)}`);
     figures.kills += 1;
-    const inSending = await sample();
+    const inState = await sample();
+    for (const state of inState.keys()) figures[`killsAt.${state}`] = (figures[`killsAt.${state}`] ?? 0) + 1;
+    const inSending = inState.get(SENDING) ?? 0;
     figures.killsInSending += inSending > 0 ? 1 : 0;
     figures.attemptsInSending += inSending;
   };
@@ -154,7 +162,7 @@ export const createCycles = (plan: CyclesPlan) => {
     figures.completedDrains += 1;
     figures.longestDrainMs = Math.max(figures.longestDrainMs, Math.round(performance.now() - beganMono));
     if (code !== 0) faults.drains.push(`ended with ${signal ?? code}: ${child.output().slice(-1000)}`);
-    const inSending = await sample();
+    const inSending = (await sample()).get(SENDING) ?? 0;
     if (inSending > 0) faults.drains.push(`${inSending} submissions were left unconfirmed`);
   };
 

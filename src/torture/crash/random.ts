@@ -102,6 +102,13 @@ const openWorld = async (plan: RandomPlan) => {
   return { dir, tenants, simulatorPlace, place, webhooks, client, look, cycles };
 };
 
+const killsByState = (figures: Record<string, number>): string =>
+  Object.entries(figures)
+    .filter(([name]) => name.startsWith("killsAt."))
+    .toSorted(([a], [b]) => a.localeCompare(b))
+    .map(([name, kills]) => `${name.slice("killsAt.".length)} ${kills}`)
+    .join(", ");
+
 /** What the kills themselves have shown. */
 const checksOf = ({ faults, figures }: ReturnType<typeof createCycles>): Check[] => [
   { name: "every submission was stored as sending before the provider received it", faults: faults.unwritten },
@@ -159,6 +166,7 @@ const runRounds = async (plan: RandomPlan, report: (figures: Record<string, numb
   } while (figures.cycles < plan.cycles && !isOver() && checks.every(({ faults }) => faults.length === 0));
 
   await webhooks.stop();
+  say(`kills by the state of an open generation: ${killsByState(figures)}`);
   checks.push(...checksOf(cycles));
   if (checks.every(({ faults }) => faults.length === 0)) rmSync(plan.dir, { recursive: true, force: true });
   else say(`kept for a look: ${plan.dir}`);

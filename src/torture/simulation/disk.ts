@@ -4,6 +4,7 @@
 
 import { StoreFull, StoreUnknown } from "../../domain/commit-errors.ts";
 import type { Mutation, MutationResult } from "../../domain/mutations.ts";
+import { appliedEvents } from "../../domain/transition.ts";
 import { openSqliteOver } from "../../store/sqlite/in-process.ts";
 import type { Store, StoreReads } from "../../store/store.ts";
 import type { CoverageCounters } from "./coverage-counters.ts";
@@ -69,8 +70,10 @@ export const crossingOf = (mutations: readonly Mutation[]): Crossing => {
 /** One line for the trace: the mutation's subject and its outcome. */
 export const describeMutation = (trace: Trace, who: string, mutation: Mutation, outcome: MutationResult): void => {
   if (mutation.mutation === "step") {
-    const n = "n" in mutation.event ? String(mutation.event.n) : "";
-    trace.report(who, mutation.event.type, `${mutation.seq} ${n}`, `${mutation.stateAfter} v${mutation.version} ${outcome.kind}`);
+    for (const { event, stateAfter, version } of appliedEvents(mutation)) {
+      const n = "n" in event ? String(event.n) : "";
+      trace.report(who, event.type, `${mutation.seq} ${n}`, `${stateAfter} v${version} ${outcome.kind}`);
+    }
   } else if (mutation.mutation === "admit")
     trace.report(who, "admit", mutation.id, `${mutation.idempotencyKey ?? "no key"} ${outcome.kind}`);
   else if (mutation.mutation === "mark-attempt")

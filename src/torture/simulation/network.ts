@@ -60,7 +60,10 @@ const requestOf = ({ attempt }: Work): { input: string; clip: string | null } =>
   return { input, clip };
 };
 
-export const createNetwork = (deps: NetworkDeps): Providers => {
+/** The providers of one life. `slotsInUse`: how many submission slots are taken. */
+export type Network = Providers & { slotsInUse(): number };
+
+export const createNetwork = (deps: NetworkDeps): Network => {
   const { life, dice, upstream, trace } = deps;
   const claims = createJobClaims();
   const pools = new Map<string, Bulkhead>(Object.keys(PROVIDERS).map((provider) => [provider, createBulkhead(SLOTS)]));
@@ -194,6 +197,8 @@ export const createNetwork = (deps: NetworkDeps): Providers => {
     list: () => Promise.resolve({ kind: "none" }),
     check: () => Promise.resolve({ kind: "none" }),
     slot: (provider, signal) => (pools.get(provider) ?? createBulkhead(SLOTS)).take(signal),
+    slotsInUse: () => [...pools.values()].reduce((sum, { inUse }) => sum + inUse, 0),
+    trySlot: (provider) => (pools.get(provider) ?? createBulkhead(SLOTS)).tryTake(),
     compose: ({ attempt, input, given = {} }) => {
       upstream.composed(attempt.ref);
       const link = input.raw.video_url;

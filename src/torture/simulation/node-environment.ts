@@ -92,6 +92,8 @@ export type Node = {
   life(): NodeLife | undefined;
   /** The true time at which this life finished its start. */
   openSinceMs(): number;
+  /** Submission slots that its current life has taken. */
+  slotsInUse(): number;
   boot(): void;
   /** Ends this life immediately. The node restarts after a while. */
   kill(why: string): void;

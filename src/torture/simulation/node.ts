@@ -66,6 +66,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
   let leave: (() => Promise<void>) | undefined;
   /** Begins no new try of a delivery in this life. */
   let drainWebhooks: (() => Promise<void>) | undefined;
+  let slotsInUse: (() => number) | undefined;
   let openSinceMs = 0;
 
   /** The component beside the engine: a single node has a crash loop guard, one of several has a lease keeper. */
@@ -146,22 +147,23 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
     const offered = environment.catalogue();
     const limits = { ...LIMITS, ...uploaded?.limits };
     const isUnavailable = () => environment.isBucketUnavailable() || (shared === null && environment.isDiskFull());
+    const network = createNetwork({
+      ...{ life: mine, dice, faults, trace, upstream: environment.upstream, refusedFor: environment.refusedFor },
+      ...{ inHand: knownJob, fault: environment.fault, situations, worksFor: (ms) => shared?.answers(ms) },
+      left: (provider, ref) => {
+        environment.left(provider, ref);
+        shared?.ownership.sent(epoch, ref);
+        shared?.answers(0);
+      },
+      isOwned: async (provider, jobId) => (await store.jobOwner(provider, jobId)) !== undefined,
+    });
     const joined = await createEngine({
       limits,
       clock: mine.clock,
       log: log(mine),
       store,
       files: { remove: async () => undefined },
-      providers: createNetwork({
-        ...{ life: mine, dice, faults, trace, upstream: environment.upstream, refusedFor: environment.refusedFor },
-        ...{ inHand: knownJob, fault: environment.fault, situations, worksFor: (ms) => shared?.answers(ms) },
-        left: (provider, ref) => {
-          environment.left(provider, ref);
-          shared?.ownership.sent(epoch, ref);
-          shared?.answers(0);
-        },
-        isOwned: async (provider, jobId) => (await store.jobOwner(provider, jobId)) !== undefined,
-      }),
+      providers: network,
       media: createMedia({
         ...{ life: mine, dice, faults, upstream: environment.upstream, kept: environment.kept, clips: environment.clips },
         ...{ isShared: shared !== null, inHand: knownJob, situations },
@@ -233,6 +235,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
     // The catalogue was replaced while this life started.
     if (environment.catalogue() !== offered) joined.replaceCatalogue(environment.catalogue());
     engine = joined;
+    slotsInUse = network.slotsInUse;
     admin = openAdminOf(mine, store, joined);
     webhooks = served;
     uploads =
@@ -297,6 +300,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
     life.end();
     engine = undefined;
     admin = undefined;
+    slotsInUse = undefined;
     webhooks = undefined;
     uploads = undefined;
     return true;
@@ -313,6 +317,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
     admin: () => admin,
     life: () => life,
     openSinceMs: () => openSinceMs,
+    slotsInUse: () => slotsInUse?.() ?? 0,
     boot: start,
     webhooks: () => webhooks?.service,
     uploads: () => uploads,

@@ -304,6 +304,9 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
       (await auditAnswers({ answers, reads })).forEach(fault);
       (await auditCancels({ ...evidence, isShared: fleet.shared !== null, situations }, ends)).forEach(fault);
       (await auditErasures({ ...evidence, situations }, ends)).forEach(fault);
+      for (const node of nodes)
+        if (node.slotsInUse() > 0)
+          fault(`${node.name}: ${node.slotsInUse()} submission slots are in use, and nothing is submitted`);
       await options.witness?.(evidence, ends);
       if (found.length === 0 && (webhooks || uploads)) {
         let isEnabled = webhookAccounts === null;
