@@ -13,6 +13,7 @@ import type { Providers, Work } from "../providers/port.ts";
 import type { OpenInput } from "../providers/prepared-request.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { PendingOutcomes } from "./pending-outcomes.ts";
+import type { UsualEnd } from "./poll-schedule.ts";
 
 /** Pause in milliseconds before a file is stored again while the disk is full. */
 export const STORAGE_PAUSE_MS = 5_000;
@@ -43,6 +44,8 @@ export type EffectsDeps = {
   maxMismatched?: number | undefined;
   /** Records the time from sending to stored files of a delivery. */
   delivered: (routeId: string, tookMs: number) => void;
+  /** When jobs of a route usually end; undefined with too few deliveries. */
+  usualEnd: (routeId: string) => UsualEnd | undefined;
   /**
    * The restored backup of this store, if any: its time and last generation, the routes that a generation may have used, and how
    * each is queried.
@@ -96,8 +99,11 @@ export const toPollable = (attempt: Attempt): Work => ({
   input: { raw: {}, filled: {} },
 });
 
-/** A pause that grows with each turn, with jitter so that tasks that began together spread. */
+/** A pause with jitter, so that tasks that began together spread. */
+export const jitteredMs = ({ chance }: Pick<EffectsDeps, "chance">, pauseMs: number): number => pauseMs * (0.85 + 0.3 * chance());
+
+/** A pause that grows with each turn, with jitter. */
 export const spreadMs = (deps: EffectsDeps, firstMs: number, longestMs: number, turn: number, atLeastMs = 0): number => {
   const pauseMs = Math.min(longestMs, firstMs * 1.5 ** turn);
-  return Math.max(atLeastMs, (pauseMs * (0.85 + 0.3 * deps.chance())) / deps.pace);
+  return Math.max(atLeastMs, jitteredMs(deps, pauseMs) / deps.pace);
 };

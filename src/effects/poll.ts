@@ -4,8 +4,9 @@ import type { Failure, Json, ResultFile } from "../domain/types.ts";
 import { StorageRefused } from "../files/port.ts";
 import type { PollOutcome, Work } from "../providers/port.ts";
 import type { Collecting } from "./collect.ts";
-import { type EffectsDeps, namesOf, readAttempt, readWork, STORAGE_PAUSE_MS, spreadMs, toPollable } from "./deps.ts";
+import { type EffectsDeps, jitteredMs, namesOf, readAttempt, readWork, STORAGE_PAUSE_MS, spreadMs, toPollable } from "./deps.ts";
 import { FIND_FIRST_MS, FIND_LONGEST_MS, type Finding } from "./job-lookup.ts";
+import { type PollTimes, pollPauseMs } from "./poll-schedule.ts";
 import type { Task, TaskRunner, TaskStep } from "./task-runner.ts";
 
 /**
@@ -33,11 +34,19 @@ export const createPoll = (
   { finding, collecting }: { finding: Finding; collecting: Pick<Collecting, "announce"> },
 ) => {
   /** Returns the pause before the next poll of a job. `slower` multiplies the pauses of a watch. */
-  const pauseBefore = (work: Work, polled: Polled, slower: number): number => {
-    const [firstMs, longestMs] = deps.providers.traits(work.attempt.route.provider).pollEveryMs;
-    const pauseMs = spreadMs(deps, firstMs * slower, longestMs * slower, polled.turn, 10);
+  const pauseBefore = ({ attempt }: Work, polled: Polled, slower: number): number => {
+    const { pollEveryMs, pollLeastMs } = deps.providers.traits(attempt.route.provider);
+    const [firstMs, longestMs] = pollEveryMs;
+    const { turn } = polled;
     polled.turn += 1;
-    return pauseMs;
+    const usual = slower === 1 ? deps.usualEnd(attempt.route.routeId) : undefined;
+    if (!usual || attempt.sentAtMs === null) return spreadMs(deps, firstMs * slower, longestMs * slower, turn, 10);
+    const ageMs = deps.clock.nowMs() - attempt.sentAtMs;
+    const times: PollTimes = {
+      everyMs: [firstMs / deps.pace, longestMs / deps.pace],
+      leastMs: Math.max(10, pollLeastMs / deps.pace),
+    };
+    return jitteredMs(deps, pollPauseMs(ageMs, usual, times, tasks.size()));
   };
 
   /** Stores inline files. Resolves to null if the storage refuses them, because the job can be polled again. */

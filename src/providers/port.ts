@@ -162,6 +162,8 @@ export interface Adapter {
   readonly callbackWaitMs?: number;
   /** First and longest interval between polls, ms. */
   readonly pollEveryMs: readonly [number, number];
+  /** Shortest interval between polls of a job around its usual end, ms. */
+  readonly pollLeastMs: number;
   /** How long a job can be polled after its submission, ms. */
   readonly watchMs: number;
   /** How long results can be downloaded after their announcement, ms. */
@@ -297,5 +299,5 @@ export interface Providers {
 /** The traits of a provider that settle an attempt. */
 export type ProviderTraits = Pick<
   Adapter,
-  "recovery" | "findWindowMs" | "findSettleMs" | "callbackWaitMs" | "pollEveryMs" | "watchMs" | "resultTtlMs"
+  "recovery" | "findWindowMs" | "findSettleMs" | "callbackWaitMs" | "pollEveryMs" | "pollLeastMs" | "watchMs" | "resultTtlMs"
 >;

@@ -106,7 +106,7 @@ export const createProviderClient = (plan: ProviderClientOptions): ProviderClien
     home.has(origin) || (protocol === "https:" && domains.some((domain) => host.endsWith(domain)));
   const submits = createBulkhead(slots.submits);
   const pools = { questions: createBulkhead(slots.questions), finds: createBulkhead(slots.finds) };
-  const { recovery, findWindowMs, findSettleMs, callbackWaitMs, pollEveryMs, watchMs, resultTtlMs } = adapter;
+  const { recovery, findWindowMs, findSettleMs, callbackWaitMs, pollEveryMs, pollLeastMs, watchMs, resultTtlMs } = adapter;
 
   const barred = (address: string): string | undefined => {
     if (key === undefined) return "no credential";
@@ -118,7 +118,7 @@ export const createProviderClient = (plan: ProviderClientOptions): ProviderClien
   return {
     adapter,
     traits: {
-      ...{ recovery, findWindowMs, findSettleMs, pollEveryMs, watchMs, resultTtlMs },
+      ...{ recovery, findWindowMs, findSettleMs, pollEveryMs, pollLeastMs, watchMs, resultTtlMs },
       ...(plan.isReported && callbackWaitMs !== undefined ? { callbackWaitMs } : {}),
       ...traits,
     },

@@ -161,6 +161,7 @@ export const replicate: Adapter = {
   findWindowMs: KEPT_MS,
   findSettleMs: 120_000,
   pollEveryMs: [2_000, 5_000],
+  pollLeastMs: 500,
   watchMs: 2_400_000 + KEPT_MS,
   resultTtlMs: KEPT_MS,
 

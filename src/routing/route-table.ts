@@ -11,6 +11,8 @@ import type { RouteState } from "../quote/plan.ts";
 /** Deliveries that an expected time is computed from, and the minimum number that replaces the catalogue's value. */
 export const MAX_STORED_DELIVERIES = 50;
 const DELIVERIES_NEEDED = 20;
+/** The minimum number that polls follow. Too early or too late a poll costs little. */
+const DELIVERIES_SUGGEST = 5;
 /** Default of `confirm_s`. */
 const CONFIRM_S = 120;
 
@@ -26,6 +28,8 @@ export type Routes = {
   /** 90th percentile of recent deliveries in milliseconds; undefined with too few. */
   expectedMs(routeId: string): number | undefined;
   delivered(routeId: string, tookMs: number): void;
+  /** Between which ages most jobs of a route were delivered lately, ms; undefined with too few. */
+  usualEnd(routeId: string): { fromMs: number; toMs: number } | undefined;
   /**
    * Maximum time in milliseconds to confirm a request whose response was lost while the provider gives no information. A route
    * that was removed has the default, or no bound (undefined) if its provider only sends callbacks.
@@ -86,12 +90,14 @@ export const createRouteTable = (deps: RouteTableDeps): Routes => {
   let endedBefore = 0;
   let listed: { version: number; entries: ModelEntry[] } | null = null;
   const deliveries = new Map([...deps.deliveries].map(([routeId, times]) => [routeId, [...times]]));
-  /** Computed when a delivery arrives, not when a submission reads it. */
+  /** Computed when a delivery arrives, not when a submission or a poll reads them. */
   const expected = new Map<string, number>();
+  const usualEnds = new Map<string, { fromMs: number; toMs: number }>();
   const expect = (routeId: string) => {
     const sorted = [...(deliveries.get(routeId) ?? [])].sort((a, b) => a - b);
-    const percentile = sorted[Math.ceil(sorted.length * 0.9) - 1];
-    if (percentile !== undefined && sorted.length >= DELIVERIES_NEEDED) expected.set(routeId, percentile);
+    const percentile = (share: number) => sorted[Math.ceil(sorted.length * share) - 1] ?? 0;
+    if (sorted.length >= DELIVERIES_NEEDED) expected.set(routeId, percentile(0.9));
+    if (sorted.length >= DELIVERIES_SUGGEST) usualEnds.set(routeId, { fromMs: percentile(0.05), toMs: percentile(0.95) });
   };
   for (const routeId of deliveries.keys()) expect(routeId);
 
@@ -159,6 +165,7 @@ export const createRouteTable = (deps: RouteTableDeps): Routes => {
     maxRunningOf: (routeId) =>
       Math.max(1, Math.floor((catalogue.route(routeId)?.route.max_running ?? deps.maxRunningPerRoute) / (deps.nodes?.() ?? 1))),
     expectedMs: (routeId) => expected.get(routeId),
+    usualEnd: (routeId) => usualEnds.get(routeId),
     confirmMs: (routeId, isCallbackOnly) => {
       const route = catalogue.route(routeId)?.route;
       if (!route) return isCallbackOnly ? undefined : CONFIRM_S * 1000;

@@ -6,6 +6,7 @@ import { createCollect } from "../../src/effects/collect.ts";
 import type { EffectsDeps } from "../../src/effects/deps.ts";
 import { createJobLookup } from "../../src/effects/job-lookup.ts";
 import { createPoll } from "../../src/effects/poll.ts";
+import type { UsualEnd } from "../../src/effects/poll-schedule.ts";
 import { createTaskRunner } from "../../src/effects/task-runner.ts";
 import type { FindOutcome, PollOutcome } from "../../src/providers/port.ts";
 import type { Property } from "./property.ts";
@@ -33,6 +34,8 @@ type Talk = {
   isOwn: boolean;
   settleMs: number;
   windowMs: number;
+  /** When jobs of the route usually end, if that is known. */
+  usual?: UsualEnd | undefined;
 };
 
 const tookMs = fc.oneof(fc.nat(2_000), fc.constantFrom(0, 15_000, 60_000, 100_000));
@@ -59,6 +62,7 @@ const talks: fc.Arbitrary<Talk> = fc.oneof(
       "unreadable",
     ),
     ...{ sentAgoMs: fc.constant(0), settleMs: fc.constant(0), windowMs: fc.constant(0) },
+    usual: fc.option(fc.record({ fromMs: fc.nat(200_000), toMs: fc.nat(200_000) }), { nil: undefined }),
     ...{ livedMs: fc.constant(0), isOwn: fc.constant(false) },
   }),
   fc.record({
@@ -198,11 +202,13 @@ const playTalk = async (talk: Talk): Promise<void> => {
       traits: () => ({
         recovery: talk.asks === "watch" ? "key" : "list_match",
         pollEveryMs: [1_000, 20_000],
+        pollLeastMs: 500,
         findSettleMs: settleMs,
         findWindowMs: windowMs,
       }),
     },
     restored: null,
+    usualEnd: () => talk.usual,
     media: {
       keepInline: async (_: string, results: unknown[]) => results,
       collect: async () => ({ kind: "unreadable", detail: "" }),

@@ -285,6 +285,12 @@ export const DialectSchema = Type.Object(
     submit_timeout_s: Type.Optional(seconds("timeout of a submission; default: 30")),
     largest_answer_mb: Type.Optional(Type.Integer({ minimum: 1, maximum: 256 })),
     poll_every_s: Type.Optional(Type.Tuple([Type.Integer({ minimum: 1 }), Type.Integer({ minimum: 1 })])),
+    poll_least_s: Type.Optional(
+      Type.Number({
+        minimum: 0.1,
+        description: "seconds: shortest interval between polls of a job around its usual end; default: half of the first",
+      }),
+    ),
     watch_s: seconds("time from its submission during which a job can be polled"),
     result_kept_s: seconds("time from its announcement during which a result can be downloaded"),
     headers: Type.Optional(Texts),

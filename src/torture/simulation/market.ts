@@ -17,6 +17,7 @@ const traits = (recovery: Recovery, findSettleMs: number): ProviderTraits => ({
   findWindowMs: 60 * MINUTE_MS,
   findSettleMs,
   pollEveryMs: [2_000, 20_000],
+  pollLeastMs: 500,
   watchMs: 90 * MINUTE_MS,
   resultTtlMs: 10 * MINUTE_MS,
 });
