@@ -1,6 +1,6 @@
 // Turns the events that a generation took into the mutation to commit and the effects to perform.
 
-import type { ApplyTransition, AttemptChange, Settlement } from "../../src/domain/transition.ts";
+import type { ApplyTransition, AttemptChange, EarlierEvent, Settlement } from "../../src/domain/transition.ts";
 import type { GenerationStatus, Json } from "../../src/domain/types.ts";
 import { deadlineOf, entryEffectOf, freeze, type GenerationSnapshot, isSameCommand, leafOf, messageOf } from "./snapshot.ts";
 import type { Effect, GenerationEvent, MachineOutput } from "./types.ts";
@@ -25,6 +25,12 @@ const journalForm = (event: GenerationEvent): ApplyTransition["event"] => {
 
 /** An event that the statechart took, the state after it, and what it emitted. */
 export type Taken = { event: GenerationEvent; after: GenerationSnapshot; outputs: readonly MachineOutput[] };
+
+const earlierForm = ({ event, after }: Taken): EarlierEvent => ({
+  event: journalForm(event),
+  stateAfter: leafOf(after),
+  snapshot: () => freeze(after),
+});
 
 /** What earlier events emitted and still counts: the effect of a state that has been left again is not performed. */
 const standingOutputs = (earlier: readonly Taken[]): MachineOutput[] =>
@@ -91,9 +97,7 @@ export const applyEvents = (
       seq,
       version: version + taken.length,
       atMs: event.atMs,
-      ...(earlier.length === 0
-        ? {}
-        : { earlier: earlier.map((one) => ({ event: journalForm(one.event), stateAfter: leafOf(one.after) })) }),
+      ...(earlier.length === 0 ? {} : { earlier: earlier.map(earlierForm) }),
       event: journalForm(event),
       stateAfter,
       snapshot: hasEnded ? null : freeze(after),

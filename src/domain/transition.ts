@@ -46,6 +46,9 @@ export type Settlement =
 /** An event as the statechart received it, and the state after it (`running.polling`). */
 export type AppliedEvent = { event: JsonObject & { type: string }; stateAfter: string };
 
+/** `snapshot`: the snapshot after it as JSON, for observers in this process; it is not stored. */
+export type EarlierEvent = AppliedEvent & { snapshot?: () => string };
+
 /** One transition of one generation: its events, snapshot, rows and transfers together. */
 export type ApplyTransition = AppliedEvent & {
   mutation: "step";
@@ -54,7 +57,7 @@ export type ApplyTransition = AppliedEvent & {
   version: number;
   atMs: number;
   /** Events before the last, at the same time. Nothing outside the process happened between them; absent: none. */
-  earlier?: readonly AppliedEvent[];
+  earlier?: readonly EarlierEvent[];
   /** The snapshot as JSON; null once the generation has ended. */
   snapshot: string | null;
   status?: GenerationStatus;
@@ -81,10 +84,13 @@ export const eventsOf = <Event>(
 ): { version: number; event: Event }[] =>
   [...earlier, last].map((event, at) => ({ version: version - earlier.length + at, event }));
 
-/** The events of a transition as the statechart took them, each with its version. */
-export const appliedEvents = (transition: ApplyTransition): (AppliedEvent & { version: number })[] =>
-  eventsOf<AppliedEvent>(transition.version, transition.earlier, transition).map(({ version, event: { event, stateAfter } }) => ({
-    ...{ version, event, stateAfter },
+/** The events of a transition as the statechart took them, each with its version and the snapshot after it. */
+export const appliedEvents = (
+  transition: ApplyTransition,
+): (AppliedEvent & { version: number; snapshot: () => string | null })[] =>
+  eventsOf<EarlierEvent | ApplyTransition>(transition.version, transition.earlier, transition).map(({ version, event: one }) => ({
+    ...{ version, event: one.event, stateAfter: one.stateAfter },
+    snapshot: () => (typeof one.snapshot === "function" ? one.snapshot() : transition.snapshot),
   }));
 
 /** The version after the event that changed the status, which names the event for webhooks. */

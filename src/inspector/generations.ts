@@ -109,18 +109,12 @@ export const createGenerations = (deps: GenerationDeps, registry: ActorRegistry)
     if (elsewhere?.holdsBack(registry.find(record.id), mutation, record)) return;
     const first = firstVersionOf(mutation);
     const one = registry.find(record.id) ?? enter(record, first === 1 ? "queued" : "", mutation.snapshot, [], first - 1);
-    // The snapshot after the transition is shown with all its events.
-    const view = snapshotView(mutation.stateAfter, mutation.snapshot, plans.get(one) ?? []);
-    for (const applied of appliedEvents(mutation)) showEvent(one, applied, { mutation, record, view });
+    for (const applied of appliedEvents(mutation)) showEvent(one, applied, { mutation, record });
     if (record.completedAtMs !== null) left(one);
   };
-  type Stepped = { mutation: ApplyTransition; record: GenerationRecord; view: Known["view"] };
-  const showEvent = (
-    one: Known,
-    applied: ReturnType<typeof appliedEvents>[number],
-    { mutation, record, view }: Stepped,
-  ): void => {
-    const { event, stateAfter, version } = applied;
+  type Written = { mutation: ApplyTransition; record: GenerationRecord };
+  const showEvent = (one: Known, applied: ReturnType<typeof appliedEvents>[number], { mutation, record }: Written): void => {
+    const { event, stateAfter, version, snapshot } = applied;
     // The initial read may already include this event.
     const isNews = version > one.version;
     const from = isNews && one.row.state !== "" ? one.row.state : null;
@@ -141,7 +135,7 @@ export const createGenerations = (deps: GenerationDeps, registry: ActorRegistry)
       return;
     }
     one.version = version;
-    one.view = view;
+    one.view = snapshotView(stateAfter, snapshot(), plans.get(one) ?? []);
     const { row } = one;
     row.actor = "live";
     if (elsewhere) row.node = elsewhere.own;

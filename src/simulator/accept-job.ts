@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 import type { JsonObject } from "../domain/types.ts";
+import { type CallbackSender, callbackUrlOf } from "./callbacks.ts";
 import type { Script } from "./fault-script.ts";
 import { type Fault, type Faults, isFault, makeFault, numberOf, ruleOf } from "./faults.ts";
 import { type Answer, bodyObject, page, type Reply, type SimulatorRequest, text } from "./http-server.ts";
@@ -25,6 +26,7 @@ export type Bench = {
   script: Script;
   results: JobResults;
   uploads: UploadStorage;
+  callbacks: CallbackSender;
   /** Counts submissions across restarts. */
   next(): number;
 };
@@ -207,6 +209,8 @@ export const takeIn = async (
   const answer = distort(await words.accepted(job, query), submit, words);
   await bench.log.append(line(answer, faults, job));
   bench.jobs.add(job);
+  const callbackUrl = callbackUrlOf(query.query, body);
+  if (callbackUrl !== undefined) bench.callbacks.later(job, callbackUrl);
   // Links are read now, because the files may be deleted before the result is downloaded.
   void bench.results.parsedRequestOf(job);
   void bench.results.receivedOf(job).then((received) => {

@@ -23,7 +23,8 @@ const ownAddresses = (): ReadonlySet<string> => {
   );
   return own;
 };
-const onThisMachine = (link: string): boolean => {
+/** Whether a link leads to this machine. */
+export const isOnThisMachine = (link: string): boolean => {
   if (!URL.canParse(link)) return false;
   const { protocol, hostname } = new URL(link);
   if (!/^https?:$/.test(protocol)) return false;
@@ -58,7 +59,7 @@ const inline = (link: string): Uint8Array | undefined => {
 /** Reads a file from a data URI or a link to this machine; undefined if it is on another host, too slow, too large or missing. */
 const download = async (link: string): Promise<Uint8Array | undefined> => {
   if (link.startsWith("data:")) return inline(link);
-  if (!onThisMachine(link)) return undefined;
+  if (!isOnThisMachine(link)) return undefined;
   try {
     const answer = await fetch(link, { signal: AbortSignal.timeout(FETCH_MS), redirect: "manual" });
     if (!answer.ok || answer.body === null) return undefined;
@@ -82,7 +83,7 @@ type Found = Partial<SecondReading> & InputBytes;
 
 /** All strings of a request that may refer to a file. */
 const linksIn = (value: Json): string[] => {
-  if (typeof value === "string") return onThisMachine(value) || value.startsWith("data:") ? [value] : [];
+  if (typeof value === "string") return isOnThisMachine(value) || value.startsWith("data:") ? [value] : [];
   if (typeof value !== "object" || value === null) return [];
   return (Array.isArray(value) ? value : Object.values(value)).flatMap(linksIn);
 };

@@ -1,7 +1,9 @@
 // Provider simulator: an HTTP server with the providers' dialects and real files.
+
 import { type Clock, systemClock } from "../domain/clock.ts";
 import { createSandbox, type Sandbox } from "../media/sandbox/sandbox.ts";
 import { type Bench, noteOnce } from "./accept-job.ts";
+import { createCallbackSender } from "./callbacks.ts";
 import { baseUrlsAt, SIMULATED_DIALECTS } from "./dialect-registry.ts";
 import { type ActiveRule, createFaultScript, type Rule, readRule } from "./fault-script.ts";
 import { FAULTS, isFault, numberOf } from "./faults.ts";
@@ -146,6 +148,7 @@ export const createSimulator = async (options: SimulatorOptions = {}): Promise<S
     script: createFaultScript(seed),
     results: createJobResults({ kindOf, mediaFactory, sandbox, nowMs: () => clock.nowMs(), ...(unsaid ? { unsaid } : {}) }),
     uploads: createUploadStorage(),
+    callbacks: createCallbackSender(clock),
     next: () => ++count,
   };
 
@@ -196,6 +199,7 @@ export const createSimulator = async (options: SimulatorOptions = {}): Promise<S
     script: (rule) => bench.script.add(rule),
     clearScript: () => void bench.script.clear(),
     stop: async () => {
+      bench.callbacks.stop();
       await server.close();
       await own.close();
       await log.close();
