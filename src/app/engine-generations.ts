@@ -73,6 +73,7 @@ const createEffects = (
     report,
     judge: deps.accountFaults.judge,
     delivered: routes.delivered,
+    noticed: routes.noticed,
     usualEnd: routes.usualEnd,
     confirmMs: routes.confirmMs,
     ...(deps.sure ? { sure: deps.sure } : {}),

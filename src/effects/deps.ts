@@ -44,7 +44,9 @@ export type EffectsDeps = {
   maxMismatched?: number | undefined;
   /** Records the time from sending to stored files of a delivery. */
   delivered: (routeId: string, tookMs: number) => void;
-  /** When jobs of a route usually end; undefined with too few deliveries. */
+  /** Records the age, ms, at which a poll showed that a job has a result. */
+  noticed: (routeId: string, ageMs: number) => void;
+  /** When jobs of a route usually end; undefined with too few of them. */
   usualEnd: (routeId: string) => UsualEnd | undefined;
   /**
    * The restored backup of this store, if any: its time and last generation, the routes that a generation may have used, and how

@@ -15,7 +15,7 @@ const EARLY = 0.8;
 /** Polls between the earliest and the latest usual age. */
 const POLLS_AROUND_END = 24;
 /** After the latest usual age the interval is this share of the time since then. */
-const LATE = 0.5;
+const LATE = 0.3;
 /** Interval that each polled job adds, ms: all of them together are polled about 100 times a second. */
 const MS_FOR_EACH_JOB = 10;
 

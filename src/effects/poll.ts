@@ -87,6 +87,7 @@ export const createPoll = (
           laterMs = STORAGE_PAUSE_MS / deps.pace;
           break;
         }
+        if (work.attempt.sentAtMs !== null) deps.noticed(routeId, requestedAtMs - work.attempt.sentAtMs);
         // The late result of an attempt that was given up is stored at once, because only its row can bring it back.
         if (slower === 1) await collecting.announce(task, work.attempt, results);
         else deps.report(seq, { type: "announced", n, results, atMs });

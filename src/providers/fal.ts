@@ -195,6 +195,7 @@ export const fal: Adapter = {
   findSettleMs: 2_400_000,
   pollEveryMs: [2_000, 5_000],
   pollLeastMs: 500,
+  sendsCallbacks: true,
   // fal keeps a result for one hour after its end: start deadline, longest route time, and that hour.
   watchMs: 6_900_000,
   resultTtlMs: 3_600_000,

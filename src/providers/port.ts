@@ -164,6 +164,8 @@ export interface Adapter {
   readonly pollEveryMs: readonly [number, number];
   /** Shortest interval between polls of a job around its usual end, ms. */
   readonly pollLeastMs: number;
+  /** The provider calls an address that a submission names when its job ends. */
+  readonly sendsCallbacks?: true;
   /** How long a job can be polled after its submission, ms. */
   readonly watchMs: number;
   /** How long results can be downloaded after their announcement, ms. */

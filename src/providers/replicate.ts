@@ -162,6 +162,7 @@ export const replicate: Adapter = {
   findSettleMs: 120_000,
   pollEveryMs: [2_000, 5_000],
   pollLeastMs: 500,
+  sendsCallbacks: true,
   watchMs: 2_400_000 + KEPT_MS,
   resultTtlMs: KEPT_MS,
 

@@ -11,8 +11,8 @@ import type { RouteState } from "../quote/plan.ts";
 /** Deliveries that an expected time is computed from, and the minimum number that replaces the catalogue's value. */
 export const MAX_STORED_DELIVERIES = 50;
 const DELIVERIES_NEEDED = 20;
-/** The minimum number that polls follow. Too early or too late a poll costs little. */
-const DELIVERIES_SUGGEST = 5;
+/** The minimum number of ends that polls follow. Too early or too late a poll costs little. */
+const ENDS_NEEDED = 5;
 /** Default of `confirm_s`. */
 const CONFIRM_S = 120;
 
@@ -28,7 +28,9 @@ export type Routes = {
   /** 90th percentile of recent deliveries in milliseconds; undefined with too few. */
   expectedMs(routeId: string): number | undefined;
   delivered(routeId: string, tookMs: number): void;
-  /** Between which ages most jobs of a route were delivered lately, ms; undefined with too few. */
+  /** Records the age, ms, at which a poll showed that a job has a result. */
+  noticed(routeId: string, ageMs: number): void;
+  /** Between which ages most jobs of a route had a result lately, ms; undefined with too few. */
   usualEnd(routeId: string): { fromMs: number; toMs: number } | undefined;
   /**
    * Maximum time in milliseconds to confirm a request whose response was lost while the provider gives no information. A route
@@ -84,6 +86,8 @@ const endsOf = memoize(
     ),
 );
 
+const percentile = (sorted: readonly number[], share: number): number => sorted[Math.ceil(sorted.length * share) - 1] ?? 0;
+
 export const createRouteTable = (deps: RouteTableDeps): Routes => {
   let { catalogue } = deps;
   let version = 0;
@@ -95,11 +99,19 @@ export const createRouteTable = (deps: RouteTableDeps): Routes => {
   const usualEnds = new Map<string, { fromMs: number; toMs: number }>();
   const expect = (routeId: string) => {
     const sorted = [...(deliveries.get(routeId) ?? [])].sort((a, b) => a - b);
-    const percentile = (share: number) => sorted[Math.ceil(sorted.length * share) - 1] ?? 0;
-    if (sorted.length >= DELIVERIES_NEEDED) expected.set(routeId, percentile(0.9));
-    if (sorted.length >= DELIVERIES_SUGGEST) usualEnds.set(routeId, { fromMs: percentile(0.05), toMs: percentile(0.95) });
+    if (sorted.length >= DELIVERIES_NEEDED) expected.set(routeId, percentile(sorted, 0.9));
   };
-  for (const routeId of deliveries.keys()) expect(routeId);
+  const learnEnd = (routeId: string, ages: readonly number[]) => {
+    if (ages.length < ENDS_NEEDED) return;
+    const sorted = ages.toSorted((a, b) => a - b);
+    usualEnds.set(routeId, { fromMs: percentile(sorted, 0.05), toMs: percentile(sorted, 0.95) });
+  };
+  /** Ages at which polls showed results. Until a process has seen enough, the deliveries of earlier ones take their place. */
+  const ends = new Map<string, number[]>();
+  for (const [routeId, times] of deliveries) {
+    expect(routeId);
+    learnEnd(routeId, times);
+  }
 
   const off = new Map(deps.switchedOff);
   const notifyEndings = () => {
@@ -165,6 +177,13 @@ export const createRouteTable = (deps: RouteTableDeps): Routes => {
     maxRunningOf: (routeId) =>
       Math.max(1, Math.floor((catalogue.route(routeId)?.route.max_running ?? deps.maxRunningPerRoute) / (deps.nodes?.() ?? 1))),
     expectedMs: (routeId) => expected.get(routeId),
+    noticed: (routeId, ageMs) => {
+      const ages = ends.get(routeId) ?? [];
+      ages.push(ageMs);
+      if (ages.length > MAX_STORED_DELIVERIES) ages.shift();
+      ends.set(routeId, ages);
+      learnEnd(routeId, ages);
+    },
     usualEnd: (routeId) => usualEnds.get(routeId),
     confirmMs: (routeId, isCallbackOnly) => {
       const route = catalogue.route(routeId)?.route;

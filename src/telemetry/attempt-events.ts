@@ -47,8 +47,10 @@ const isPaid = (outcome: string, { failure }: AttemptChange): boolean =>
   failure?.class === "result_unreadable" ||
   failure?.class === "result_expired";
 
-/** The most accounts and attempts in each cache. Generations usually end shortly after a delivery. */
+/** The most attempts in each cache. Generations usually end shortly after a delivery. */
 const MAX_KEPT = 1_000;
+/** The most accounts whose ids are kept. */
+const MAX_ACCOUNTS = 8_192;
 
 const outcomeOf = ({ state, failure }: AttemptChange): string | undefined => {
   // The input is at fault, not the route.
@@ -58,8 +60,8 @@ const outcomeOf = ({ state, failure }: AttemptChange): string | undefined => {
 
 export const createAttemptEvents = ({ log, attempts, reads, catalogue }: AttemptEventsDeps) => {
   /** The attempt that delivered, by the generation's row. The end of the generation usually follows immediately. */
-  const deliveredBy = new ClockCache<number, { n: number }>(MAX_KEPT);
-  const accountOf = new ClockCache<number, { id: string }>(MAX_KEPT);
+  const deliveredBy = new ClockCache<number, { attempt: Promise<Attempt | undefined> }>(MAX_KEPT);
+  const accountOf = new ClockCache<number, { id: string }>(MAX_ACCOUNTS);
   const costs = new ClockCache<string, Promise<number>>(MAX_KEPT);
 
   const readCost = async ({ seq, route, priceCredits }: Attempt): Promise<number> => {
@@ -165,8 +167,7 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
 
   const logEnd = async (record: GenerationRecord): Promise<void> => {
     const { completedAtMs, createdAtMs, reservedCredits, costCredits, seq, attempts: count } = record;
-    const n = deliveredBy.get(seq)?.n ?? count;
-    const attempt = n > 0 ? await attempts.find(seq, n) : undefined;
+    const attempt = await (deliveredBy.get(seq)?.attempt ?? (count > 0 ? attempts.find(seq, count) : undefined));
     const accountId = await accountIdOf(record);
     log("generation completed", {
       generation_id: record.id,
@@ -208,11 +209,9 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
       for (const change of attemptChanges) {
         const outcome = outcomeOf(change);
         if (outcome === undefined) continue;
-        if (outcome === "delivered") deliveredBy.set(seq, { n: change.n });
-        attempts
-          .find(seq, change.n)
-          .then((attempt) => report(record, change, outcome, atMs, attempt))
-          .catch(failed);
+        const found = attempts.find(seq, change.n);
+        if (outcome === "delivered") deliveredBy.set(seq, { attempt: found });
+        found.then((attempt) => report(record, change, outcome, atMs, attempt)).catch(failed);
       }
     },
     /** A change to an attempt whose generation has ended. */

@@ -1,4 +1,5 @@
 // The benches in the order in which they run; one that measures a shared stocked directory precedes the one that changes it.
+import { addedLatency } from "./added-latency.ts";
 import { before } from "./before.ts";
 import type { Bench } from "./bench.ts";
 import { content } from "./content.ts";
@@ -35,6 +36,7 @@ export const BENCHES: readonly Bench[] = [
   content,
   upload,
   lifecycle,
+  addedLatency,
   hungProvider,
   webhooks,
   inspector,

@@ -21,7 +21,15 @@ const polled = async (turns: readonly { afterMs: number; whileAskedMs: number }[
   } as unknown as TaskRunner;
   let whileAskedMs = 0;
   const parts = {
-    ...{ clock, usualEnd: () => undefined, pace: 1, chance: () => 0.5, judge: () => undefined, log: () => undefined },
+    ...{
+      clock,
+      noticed: () => undefined,
+      usualEnd: () => undefined,
+      pace: 1,
+      chance: () => 0.5,
+      judge: () => undefined,
+      log: () => undefined,
+    },
     reads: { attempt: async () => ({ n: 1, route: { routeId: "m/p", provider: "p" }, job: { jobId: "j" }, watchUntilMs: null }) },
     providers: {
       traits: () => ({ pollEveryMs: [2_000, 10_000], pollLeastMs: 1_000 }),

@@ -85,6 +85,7 @@ test(`${JOBS} jobs on one route, resumed at the same moment: ends are detected w
     report,
     judge: () => undefined,
     delivered: () => undefined,
+    noticed: () => undefined,
     usualEnd: () => undefined,
     pace: 1,
     restored: null,

@@ -208,6 +208,7 @@ const playTalk = async (talk: Talk): Promise<void> => {
       }),
     },
     restored: null,
+    noticed: () => undefined,
     usualEnd: () => talk.usual,
     media: {
       keepInline: async (_: string, results: unknown[]) => results,

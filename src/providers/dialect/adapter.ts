@@ -92,6 +92,7 @@ export const adapterOf = (dialect: Dialect): Adapter => {
     ...(find.by === "none" && find.callback_within_s !== undefined ? { callbackWaitMs: find.callback_within_s * 1000 } : {}),
     pollEveryMs: [firstS * 1000, longestS * 1000],
     pollLeastMs: (dialect.poll_least_s ?? firstS / 2) * 1000,
+    ...(JSON.stringify(dialect.submit.request).includes("{callback_url}") ? { sendsCallbacks: true as const } : {}),
     watchMs: dialect.watch_s * 1000,
     resultTtlMs: dialect.result_kept_s * 1000,
     ...(dialect.submit_timeout_s === undefined ? {} : { submitMs: dialect.submit_timeout_s * 1000 }),

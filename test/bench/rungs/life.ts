@@ -25,6 +25,7 @@ export const commonOf = (terms: Terms): Common => {
     body: JSON.stringify({ model, input, max_cost_usd: 10, max_wait_s: WAIT_MS / 1000 }),
     plan: JSON.stringify([planned]),
     options: "{}",
+    expected: JSON.stringify({ kind: "image", aspect: "1:1", aspectOff: 0.1 }),
   };
 };
 
@@ -43,7 +44,7 @@ const snapshotOf = (value: JsonObject, waitEndsAtMs: number, current: Current): 
     },
   });
 
-/** One generation: each method creates the rows of one of its six commits. */
+/** One generation: each method creates the rows of one of its four commits. */
 export const beginLife = (rows: Rows, terms: Terms, { accountSeq, keySeq }: Payer) => {
   const route = routeOf(terms);
   const createdAtMs = Date.now();
@@ -53,11 +54,11 @@ export const beginLife = (rows: Rows, terms: Terms, { accountSeq, keySeq }: Paye
   const waitEndsAtMs = createdAtMs + WAIT_MS;
   let version = 0;
   let current: Current = { sends: 0, sentAtMs: null, endsAtMs: null, collectEndsAtMs: null };
-  const step = (event: object): Step => {
+  const step = (event: object, state: string, atMs = Date.now()): Step => {
     version += 1;
-    return { seq, version, atMs: Date.now(), event: JSON.stringify(event) };
+    return { seq, version, atMs, state, event: JSON.stringify(event) };
   };
-  const openState = (state: string, value: JsonObject) => ({ state, snapshot: snapshotOf(value, waitEndsAtMs, current) });
+  const snapshotIn = (value: JsonObject) => snapshotOf(value, waitEndsAtMs, current);
   return {
     id,
     admitted: () => {
@@ -65,34 +66,27 @@ export const beginLife = (rows: Rows, terms: Terms, { accountSeq, keySeq }: Paye
       const requestId = `req_${ref}`;
       return () => rows.admit({ seq, id, accountSeq, keySeq, key, requestId, createdAtMs, waitEndsAtMs });
     },
-    begun: () => {
-      const begun = step({ type: "begun", n: 1, route: 0, spec: route, ref, watchMs: WATCH_MS, passed: [] });
-      const intent = openState("running.submitting.intent", { running: { submitting: "intent" } });
-      return () => rows.begin(begun, ref, { ...intent, due: ["submit", waitEndsAtMs] });
-    },
-    sending: () => {
-      const taken = step({ type: "slotTaken", n: 1 });
+    sent: () => {
+      const event = { type: "begun", n: 1, route: 0, spec: route, ref, watchMs: WATCH_MS, passed: [] };
+      const begun = step(event, "running.submitting.intent");
+      const taken = step({ type: "slotTaken", n: 1 }, "running.submitting.sending", begun.atMs);
       const endsAtMs = taken.atMs + ROUTE_MS;
       current = { ...current, sends: 1, sentAtMs: taken.atMs, endsAtMs };
-      const sending = openState("running.submitting.sending", { running: { submitting: "sending" } });
+      const snapshot = snapshotIn({ running: { submitting: "sending" } });
       const request = JSON.stringify(requestOf(terms));
-      return () => rows.send(taken, request, endsAtMs, { ...sending, due: ["attempt", endsAtMs] });
+      return () => rows.send(begun, taken, { ref, request, endsAtMs, snapshot });
     },
     accepted: (jobId: string, urls: object) => {
-      const accepted = step({ type: "accepted", n: 1, job: { jobId, urls } });
-      const polling = openState("running.polling", { running: "polling" });
-      return () => rows.accept(accepted, jobId, JSON.stringify(urls), polling);
+      const accepted = step({ type: "accepted", n: 1, job: { jobId, urls } }, "running.polling");
+      const snapshot = snapshotIn({ running: "polling" });
+      return () => rows.accept(accepted, jobId, JSON.stringify(urls), snapshot);
     },
-    announced: (results: object[]) => {
-      const announced = step({ type: "announced", n: 1, results });
-      const collectEndsAtMs = announced.atMs + COLLECT_MS;
-      current = { ...current, collectEndsAtMs };
-      const fetching = openState("running.collecting.fetching", { running: { collecting: "fetching" } });
-      return () => rows.announce(announced, JSON.stringify(results), { ...fetching, due: ["collect", collectEndsAtMs] });
-    },
-    collected: (output: object) => {
-      const collected = step({ type: "collected", n: 1, output });
-      return () => rows.deliver(collected, accountSeq, JSON.stringify(output), collected.atMs + KEEP_MS);
+    delivered: (results: object[], output: object) => {
+      const announced = step({ type: "announced", n: 1, results }, "running.collecting.fetching");
+      const collected = step({ type: "collected", n: 1, output }, "succeeded", announced.atMs);
+      const expireAtMs = collected.atMs + KEEP_MS;
+      const end = { accountSeq, results: JSON.stringify(results), output: JSON.stringify(output), expireAtMs };
+      return () => rows.deliver(announced, collected, end);
     },
   };
 };

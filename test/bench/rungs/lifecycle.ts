@@ -57,14 +57,13 @@ const { method, url, headers, body } = requestOf(plan);
 const sent = { method, headers: { ...headers, ...KEY }, body: JSON.stringify(body) };
 let begun = 0;
 
-/** Six commits (the admission and five transitions), as the service makes for a generation without faults. */
+/** Four commits (the admission and three transitions), as the service makes for a generation without faults. */
 const live = async (): Promise<void> => {
   const payer = plan.payers[begun++ % plan.payers.length];
   if (!payer) throw new Error("the plan has no payer");
   const life = beginLife(rows, plan, payer);
   await committed(life.admitted());
-  await committed(life.begun());
-  await committed(life.sending());
+  await committed(life.sent());
   const job = (await (await fetch(url, sent)).json()) as Accepted;
   const urls = { poll: job.status_url, result: job.response_url, cancel: job.cancel_url };
   await committed(life.accepted(job.request_id, urls));
@@ -75,15 +74,15 @@ const live = async (): Promise<void> => {
   }
   const [image] = (await ask<Announced>(job.response_url)).images;
   if (!image) throw new Error("no picture was announced");
-  await committed(life.announced([{ url: image.url, mime: image.content_type }]));
   // A separate connection, as the service uses for downloads from foreign URLs.
   const answer = await fetch(image.url, { keepalive: false, decompress: false });
   const bytes = await answer.bytes();
   const { width, height } = await new Bun.Image(bytes).metadata();
   const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
   await keep(life.id, bytes);
-  const files = [{ n: 1, sha256, bytes: bytes.length, mime: image.content_type }];
-  await committed(life.collected({ kind: "image", files, width, height }));
+  const files = [{ n: 1, sha256, bytes: bytes.length, mime: image.content_type, width, height }];
+  const output = { kind: "image", files, width, height };
+  await committed(life.delivered([{ url: image.url, mime: image.content_type }], output));
 };
 
 let isOn = false;

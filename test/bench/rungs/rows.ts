@@ -2,9 +2,8 @@
 import type { Database } from "bun:sqlite";
 import { chain, type Head, type Transfer } from "../../../src/store/sql/ledger.ts";
 
-/** The snapshot of a generation after a transition. */
-export type Standing = { state: string; snapshot: string; due?: readonly [kind: string, atMs: number] };
-export type Step = { seq: number; version: number; atMs: number; event: string };
+/** An event of a generation, and its state after it. */
+export type Step = { seq: number; version: number; atMs: number; state: string; event: string };
 export type Admission = {
   seq: number;
   id: string;
@@ -22,6 +21,8 @@ export type Common = {
   body: string;
   plan: string;
   options: string;
+  /** What the input orders, as JSON. */
+  expected: string;
   routeId: string;
   provider: string;
   endpoint: string;
@@ -29,7 +30,7 @@ export type Common = {
 
 /** An account has one generation at a time, so its balance and its chain are known without a query. */
 export const openRows = (db: Database, epoch: number, common: Common) => {
-  const { model, credits, body, plan, options, routeId, provider, endpoint } = common;
+  const { model, credits, body, plan, options, expected, routeId, provider, endpoint } = common;
   const seqOf = (table: string, column: string, text: string): number => {
     db.query(`INSERT INTO ${table} (${column}) VALUES (?1) ON CONFLICT DO NOTHING`).run(text);
     return db.query<{ seq: number }, [string]>(`SELECT seq FROM ${table} WHERE ${column} = ?1`).get(text)?.seq ?? 0;
@@ -50,8 +51,8 @@ export const openRows = (db: Database, epoch: number, common: Common) => {
   const insertGeneration = db.prepare(
     `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms, start_deadline_ms,
        idempotency_key, hold_transfer_no, hold_previous_seq, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
-       max_cost_credits, request_id, plan_seq, input_defaults)
-     VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ${epoch}, ?13, ?14, 10000, ?15, ${planSeq}, '{}')`,
+       max_cost_credits, request_id, plan_seq, input_defaults, expected_delivery)
+     VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ${epoch}, ?13, ?14, 10000, ?15, ${planSeq}, '{}', '${expected}')`,
   );
   const insertBody = db.prepare("INSERT INTO generation_request VALUES (?1, ?2, NULL)");
   const setBalance = db.prepare(
@@ -61,11 +62,8 @@ export const openRows = (db: Database, epoch: number, common: Common) => {
     "UPDATE balance SET held_credits = ?2, charged_credits = charged_credits + ?3, in_progress = ?4, last_transfer_no = ?5, last_transfer_seq = ?6 WHERE account_seq = ?1",
   );
   const insertJournal = db.prepare(`INSERT INTO generation_event VALUES (?1, ?2, ?3, ${epoch}, ?4, ?5)`);
-  const insertSnapshot = db.prepare("INSERT INTO snapshot VALUES (?1, 1, ?2, ?3, 1, ?4, ?5)");
+  const insertSnapshot = db.prepare("INSERT INTO snapshot VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6)");
   const setSnapshot = db.prepare("UPDATE snapshot SET version = ?2, state = ?3, snapshot = ?4 WHERE generation_seq = ?1");
-  const setSnapshotDue = db.prepare(
-    "UPDATE snapshot SET version = ?2, state = ?3, snapshot = ?4, deadline_kind = ?5, deadline_at_ms = ?6 WHERE generation_seq = ?1",
-  );
   const dropSnapshot = db.prepare("DELETE FROM snapshot WHERE generation_seq = ?1");
   const setRunning = db.prepare("UPDATE generation SET status = 'running', attempts = 1 WHERE seq = ?1");
   const insertAttempt = db.prepare(
@@ -102,11 +100,6 @@ export const openRows = (db: Database, epoch: number, common: Common) => {
     heads.set(accountSeq, after);
     return { before: head, after };
   };
-  const stepped = ({ seq, version, atMs, event }: Step, { state, snapshot, due }: Standing) => {
-    insertJournal.run(seq, version, atMs, state, event);
-    if (due) setSnapshotDue.run(seq, version, state, snapshot, ...due);
-    else setSnapshot.run(seq, version, state, snapshot);
-  };
   const shared = { credits, attemptN: null, note: null };
 
   return {
@@ -131,27 +124,33 @@ export const openRows = (db: Database, epoch: number, common: Common) => {
       setBalance.run(accountSeq, after.availableCredits, after.heldCredits, after.inProgress, after.chainSeq, -seq);
       newest = Math.max(newest, seq);
     },
-    begin: ({ seq, atMs, event }: Step, ref: string, { state, snapshot, due = ["submit", 0] }: Standing) => {
-      insertJournal.run(seq, 1, atMs, state, event);
-      insertAttempt.run(seq, ref, routeId, provider, endpoint, credits);
+    /** The begin of an attempt and its sending. */
+    send: (begun: Step, taken: Step, sent: { ref: string; request: string; endsAtMs: number; snapshot: string }) => {
+      const { seq, version, atMs } = taken;
+      insertJournal.run(seq, begun.version, begun.atMs, begun.state, begun.event);
+      insertJournal.run(seq, version, atMs, taken.state, taken.event);
+      insertAttempt.run(seq, sent.ref, routeId, provider, endpoint, credits);
+      setSending.run(seq, atMs, sent.endsAtMs);
+      insertRequest.run(seq, sent.request);
       setRunning.run(seq);
-      insertSnapshot.run(seq, state, due[0], due[1], snapshot);
+      insertSnapshot.run(seq, version, taken.state, "attempt", sent.endsAtMs, sent.snapshot);
     },
-    send: (step: Step, request: string, endsAtMs: number, standing: Standing) => {
-      setSending.run(step.seq, step.atMs, endsAtMs);
-      insertRequest.run(step.seq, request);
-      stepped(step, standing);
+    accept: ({ seq, version, atMs, state, event }: Step, jobId: string, urls: string, snapshot: string) => {
+      setAccepted.run(seq, jobId, urls);
+      insertJournal.run(seq, version, atMs, state, event);
+      setSnapshot.run(seq, version, state, snapshot);
     },
-    accept: (step: Step, jobId: string, urls: string, standing: Standing) => {
-      setAccepted.run(step.seq, jobId, urls);
-      stepped(step, standing);
-    },
-    announce: (step: Step, results: string, standing: Standing) => {
-      insertResults.run(step.seq, results);
-      stepped(step, standing);
-    },
-    deliver: ({ seq, version, atMs, event }: Step, accountSeq: number, output: string, filesExpireAtMs: number) => {
-      insertJournal.run(seq, version, atMs, "succeeded", event);
+    /** The announcement of a result and its delivery. */
+    deliver: (
+      announced: Step,
+      collected: Step,
+      end: { accountSeq: number; results: string; output: string; expireAtMs: number },
+    ) => {
+      const { seq, version, atMs } = collected;
+      const { accountSeq, output } = end;
+      insertJournal.run(seq, announced.version, announced.atMs, announced.state, announced.event);
+      insertJournal.run(seq, version, atMs, collected.state, collected.event);
+      insertResults.run(seq, end.results);
       setDelivered.run(seq, atMs);
       transfer += 1;
       const move = {
@@ -168,7 +167,7 @@ export const openRows = (db: Database, epoch: number, common: Common) => {
       const placed = [after.availableCredits, after.heldCredits, atMs, after.chainHash] as const;
       insertTransfer.run(transfer, accountSeq, after.chainSeq, before.chainEnd, newest, credits, seq, ...placed);
       chargeBalance.run(accountSeq, after.heldCredits, credits, after.inProgress, after.chainSeq, transfer);
-      setSucceeded.run(seq, credits, output, atMs, filesExpireAtMs);
+      setSucceeded.run(seq, credits, output, atMs, end.expireAtMs);
       dropSnapshot.run(seq);
     },
   };
