@@ -31,7 +31,7 @@ export const inspector: Bench = {
         );
         const [mine, theirs] = [watched, alone].map(({ service }) => service.residentBytes() / MB);
         for (const viewer of viewers) viewer.close();
-        const same = { sides: "four viewers that never read / none", wants: "at most", target: 1.25 } as const;
+        const same = { sides: "four viewers that never read / none", wants: "at most", target: 1.15 } as const;
         return [
           hold(
             { name: "inspector, p50", unit: "µs p50", ...same, ...beside({ ours, other }) },

@@ -60,7 +60,7 @@ export const lifecycle: Bench = {
           name: "lifecycle",
           unit: "gen/s",
           sides: "the service / a bare loop",
-          target: 0.5,
+          target: 0.8,
           wants: "at least",
           ...beside({ ours, other }),
         } as const;

@@ -13,6 +13,7 @@ import { killServices } from "./service.ts";
 import { killRungs } from "./sides.ts";
 import { endKept, stockAhead } from "./stock.ts";
 import { pictureOf, tableOf, type Unmeasured } from "./table.ts";
+import { tenFiguresChart } from "./ten-figures.ts";
 import { isLadder } from "./yardstick.ts";
 
 const HELP = `Usage: npm run bench -- [--short] [--only NAME,NAME] [--json] [--out DIR] [--yardstick DIR] [--before BINARY]
@@ -23,7 +24,7 @@ and the load each have one core. Exit code 0: every target was met, and only pee
   --short       fewer and shorter rounds, fewer rows; benches without a target are skipped unless --only names them
   --only NAMES  these benches, separated by commas
   --json        prints only the results, as JSON, on standard output
-  --out DIR     writes results.json after each bench, and targets.svg; with --only, the results of other benches of
+  --out DIR     writes results.json after each bench, and two charts; with --only, the results of other benches of
                 the same code and setting are kept, so that a long run can be made in parts
   --yardstick DIR
                 compares the ceiling of submissions with that of another yardstick, in the bench \`submit\`
@@ -171,5 +172,9 @@ else {
   print(`${judgedOf().length - missed.length} passed, ${missed.length + failed.length} failed`);
 }
 keep();
-if (out !== undefined) writeFileSync(join(out, "targets.svg"), pictureOf(reported().results, `${machine}, ${commit}`));
+if (out !== undefined) {
+  const title = `${machine}, ${commit}`;
+  writeFileSync(join(out, "targets.svg"), pictureOf(reported().results, title));
+  writeFileSync(join(out, "ten-figures.svg"), tenFiguresChart(reported().results, title));
+}
 process.exit(missed.length + failed.length === 0 ? 0 : 1);

@@ -7,6 +7,7 @@ import { BENCHES } from "./all.ts";
 import type { Result } from "./bench.ts";
 import { type RunResults, readInformational } from "./kept.ts";
 import { figure, markdownOf } from "./table.ts";
+import { tenFiguresTable } from "./ten-figures.ts";
 
 /** The results of `npm run bench -- --out test/bench`, those of the benches with PostgreSQL, and those of files, webhooks and lists. */
 const reported = readInformational(import.meta.dir);
@@ -28,6 +29,11 @@ const resultsOf = (of: RunResults | undefined, picture: string): string =>
     : `${of.at.slice(0, 10)}, ${of.machine}, commit ${of.commit}${of.isShort ? ", the short setting" : ""}\n\n${picture}${markdownOf([...of.results, ...of.notes], of)}`;
 
 export const benchResults = (): string => resultsOf(reported, "![every ratio beside its target](targets.svg)\n\n");
+/** The page of the ten figures. */
+export const tenFigures = (): string =>
+  reported === undefined
+    ? "Not run yet."
+    : `${reported.at.slice(0, 10)}, ${reported.machine}, commit ${reported.commit}\n\n![ten figures beside their peers](../test/bench/ten-figures.svg)\n\n${tenFiguresTable([...reported.results, ...reported.notes])}`;
 export const benchNodes = (): string => resultsOf(reportedOfNodes, "");
 export const benchExtensions = (): string => resultsOf(reportedOfExtensions, "");
 
@@ -41,7 +47,7 @@ const DISK_KB_PER_S = 100_000;
 const DISK_SYNCS_PER_S = 200;
 /** Each result file has a separate sync. Commits and directory syncs are shared by all that wait for one. */
 const OWN_SYNCS = 1;
-const SHARED_SYNCS = 7;
+const SHARED_SYNCS = 5;
 const SHARED_BY = 100;
 /** The limit of submissions in flight to one provider, and its time to accept one, s. */
 const SUBMIT_S = 0.5;

@@ -24,6 +24,7 @@ const PAGES = [
   "deploy/README.md",
   "deploy/S3.md",
   "docs/GROWTH.md",
+  "docs/SPEED.md",
   "client/README.md",
 ];
 const MARK = /<!-- printed: ([\w -]+) -->\n[\s\S]*?<!-- \/printed -->/g;

@@ -15,7 +15,7 @@ import { EVENTS } from "../../src/logging/events.ts";
 import { METRICS, type Metric } from "../../src/telemetry/metrics.ts";
 import { FAULTS } from "../../src/torture/simulation/faults.ts";
 import { CROSSINGS } from "../../src/torture/simulation/node-life.ts";
-import { benchExtensions, benchList, benchNodes, benchResults, capacity } from "../bench/pages.ts";
+import { benchExtensions, benchList, benchNodes, benchResults, capacity, tenFigures } from "../bench/pages.ts";
 import type { Held } from "../security/table.ts";
 import { CRITERIA } from "./criteria.ts";
 import { growthCheck, growthCosts, growthRates, growthTables, growthWhen } from "./growth.ts";
@@ -154,6 +154,7 @@ export const PRINTED: Readonly<Record<string, () => string>> = {
   exits,
   benches: benchList,
   "bench results": benchResults,
+  "ten figures": tenFigures,
   "bench of nodes": benchNodes,
   "bench of extensions": benchExtensions,
   capacity,

@@ -29,7 +29,7 @@ import type { PeerSubmitterPlan } from "./submitter.ts";
 
 const PEERS: readonly LifePeer[] = [
   { name: "BullMQ", queue: "bullmq", target: 1 },
-  { name: "pg-boss", queue: "pg-boss", target: 2.5 },
+  { name: "pg-boss", queue: "pg-boss", target: 2.2 },
 ];
 const { prompt, aspect_ratio, resolution } = INPUT;
 const BODY = JSON.stringify({ model: ON_FAL.id, input: { prompt, aspect_ratio, resolution } });
@@ -61,8 +61,8 @@ const pausing = (player: Player, others: () => readonly number[]): Player => {
   };
 };
 
-export type LifePeer = { name: string; queue: QueueName; target: number };
-export type OpenedPeer = Pick<LifePeer, "name" | "target"> & {
+export type LifePeer = { name: string; queue: QueueName; target: number; isNote?: true };
+export type OpenedPeer = Pick<LifePeer, "name" | "target" | "isNote"> & {
   part: Storing;
   side: LifeSide;
   insist(): Promise<void>;
@@ -71,7 +71,7 @@ export type OpenedPeer = Pick<LifePeer, "name" | "target"> & {
 
 /** Starts a queue with its worker. @param shared a shared server and bucket; default: a separate server and a directory. */
 export const openLifePeer = async (
-  { name, queue, target }: LifePeer,
+  { name, queue, target, isNote }: LifePeer,
   provider: Provider,
   env: Pick<Env, "report">,
   shared?: Pick<Shared, "postgres" | "bucket">,
@@ -91,7 +91,7 @@ export const openLifePeer = async (
   const player = await startPlayer(SUBMITTER, plan);
   const ended = async () => (await (await fetch(`${url}/ended`, { headers: { connection: "close" } })).json()) as number[];
   return {
-    ...{ name, target, part },
+    ...{ name, target, part, ...(isNote ? { isNote } : {}) },
     side: {
       ...{ name, dir, model, pid: part.pids, player },
       helpers: [provider.pid, player.pid, ...(shared ? [shared.bucket.pid] : [])],
@@ -117,13 +117,13 @@ const OURS = "the service";
 /** A round of all peers takes 7 s, and in a short run no figure is near its target. */
 const SHORT_ROUNDS = 2;
 
-/** Plays the service and all queues in the same rounds. @param as the prefix of the result names. */
+/** Plays the service and all queues in the same rounds. @param prefix of the result names. */
 export const playWithPeers = async (
-  as: Pick<Result, "name"> & Pick<Partial<Result>, "isNote">,
+  prefix: string,
   ours: LifeSide,
   peers: readonly OpenedPeer[],
   env: Env,
-): Promise<Result[]> => {
+): Promise<{ results: Result[]; mine: Awaited<ReturnType<typeof playLives>>[string] | undefined }> => {
   const all = [ours, ...peers.map(({ side }) => side)];
   const restless = (side: LifeSide) => side.restless?.() ?? pidsOf(side);
   const resting = (side: LifeSide) => all.filter((other) => other !== side).flatMap(restless);
@@ -136,13 +136,14 @@ export const playWithPeers = async (
   try {
     const { [ours.name]: mine, ...theirs } = await playLives(sides, { ...env, lives });
     for (const { insist } of peers) await insist();
-    return peers.map(({ name, target, part }) => {
+    const results = peers.map(({ name, target, isNote, part }) => {
       const played = theirs[name];
       if (!mine || !played) throw new Error(`${name} was not played`);
       const of = { unit: "gen/s", sides: sidesOf(name, part, ours.name), target, wants: "at least" } as const;
-      const held = { ...of, ...as, ...beside({ ours: mine, other: played }), name: `${as.name}, ${name}` };
+      const held = { ...of, ...(isNote ? { isNote } : {}), ...beside({ ours: mine, other: played }), name: `${prefix}, ${name}` };
       return hold(held, mine.perSecond, played.perSecond);
     });
+    return { results, mine };
   } finally {
     signalAll(all.flatMap(restless), "SIGCONT");
   }
@@ -151,7 +152,7 @@ export const playWithPeers = async (
 /**
  * 256 generations in flight on both sides, at the same provider, which takes no time; the same pauses between polls and the same
  * picture, written and synced in the same order. A peer makes two durable writes for a job, its accept and its end (plus those
- * of its queue to hand it out). The service makes six, so that it can continue after any of them, and holds and charges credits.
+ * of its queue to hand it out). The service makes four, so that it can continue after any of them, and holds and charges credits.
  * The service begins with ten thousand ended generations; the queues begin empty, which favors them.
  */
 export const lifecyclePeers: Bench = {
@@ -169,7 +170,7 @@ export const lifecyclePeers: Bench = {
         try {
           await eachThatIsThere(PEERS, async (peer) => void peers.push(await openLifePeer(peer, provider, env)), env);
           const inOrder = PEERS.flatMap(({ name }) => peers.filter((peer) => peer.name === name));
-          const results = inOrder.length === 0 ? [] : await playWithPeers({ name: "lifecycle-peers" }, ours, inOrder, env);
+          const results = inOrder.length === 0 ? [] : (await playWithPeers("lifecycle-peers", ours, inOrder, env)).results;
           player.stop();
           await requireDelivery(ours, provider);
           return results;
