@@ -32,11 +32,19 @@ const earlierForm = ({ event, after }: Taken): EarlierEvent => ({
   snapshot: () => freeze(after),
 });
 
-/** What earlier events emitted and still counts: the effect of a state that has been left again is not performed. */
-const standingOutputs = (earlier: readonly Taken[]): MachineOutput[] =>
+const isOf = (output: MachineOutput, effect: Effect): boolean =>
+  output.type === effect.type && ("n" in output ? output.n : null) === ("n" in effect ? effect.n : null);
+
+/**
+ * What earlier events emitted and still counts: the effect of a state that has been left again is not performed, and nothing is
+ * downloaded for a generation that has ended.
+ */
+const standingOutputs = (earlier: readonly Taken[], { after: end }: Taken): MachineOutput[] =>
   earlier.flatMap(({ after, outputs }) => {
-    const left = entryEffectOf(after);
-    return outputs.filter((output) => left === null || output.type !== left.type);
+    const left = leafOf(after) === leafOf(end) ? null : entryEffectOf(after);
+    const isOver = (output: MachineOutput) =>
+      (left !== null && isOf(output, left)) || (end.status === "done" && output.type === "effect.collectAgain");
+    return outputs.filter((output) => !isOver(output));
   });
 
 /**
@@ -55,7 +63,7 @@ export const applyEvents = (
   const last = taken.at(-1);
   if (!last) return null;
   const { event, after } = last;
-  const outputs = [...standingOutputs(earlier), ...last.outputs];
+  const outputs = [...standingOutputs(earlier, last), ...last.outputs];
   if (before === after && outputs.length === 0) return null;
   const effects: Effect[] = [];
   const changes = new Map<number, AttemptChange>();

@@ -46,8 +46,10 @@ export type HostDeps = {
   dealtWith: (seq: number, event: GenerationEvent) => void;
   /** Called when this host cannot continue the generation; `reason` is null if the generation has ended. */
   lost: (host: ActorHost, reason: string | null) => void;
-  /** Called with an event that the statechart ignores in its current state. */
-  unused: (seq: number, event: GenerationEvent) => void;
+  /** Whether an event is applied. Called directly before. */
+  isWanted: (seq: number, event: GenerationEvent) => boolean;
+  /** Called with an event that is not applied: the statechart ignores it in its state, or the stored state is newer (null). */
+  unused: (seq: number, event: GenerationEvent, leaf: ReturnType<typeof leafOf> | null) => void;
   /** Called with an event that arrived after the end. */
   late: (seq: number, event: GenerationEvent) => void;
 };
@@ -160,12 +162,14 @@ export class ActorHost {
       const emitted = outputs.splice(0);
       if (after.status === "error") throw after.error;
       if (after !== before || emitted.length > 0) taken.push({ event, after, outputs: emitted });
-      else this.deps.unused(this.seq, event);
+      else this.deps.unused(this.seq, event, leafOf(before));
     }
     return taken;
   }
 
-  private async take(events: readonly GenerationEvent[]): Promise<void> {
+  private async take(group: readonly GenerationEvent[]): Promise<void> {
+    const events = group.filter((event) => this.deps.isWanted(this.seq, event));
+    if (events.length === 0) return;
     if (!this.living && !(await this.rewake())) {
       for (const event of events) this.deps.late(this.seq, event);
       return;
@@ -192,19 +196,18 @@ export class ActorHost {
         if (!this.isOver) this.mailbox.unshift(events.map((event) => ({ ...event, atMs: this.deps.nowMs() })));
         return;
       case "refused":
-        // The mutation was rolled back. The host restores the stored state and parks the generation, or applies the events one by
-        // one, so that only the one that the store refuses is lost.
+        // The mutation was rolled back. The host restores the stored state, applies the events before the last alone, and parks the
+        // generation.
         this.forsake(living);
-        if (taken.length > 1) {
-          this.mailbox.unshift(...events.map((event) => [event]));
-          return;
-        }
         if (events.some(({ type }) => type === "parked")) throw new Error(`parking was refused: ${outcome.reason}`);
-        this.mailbox.unshift([{ type: "parked", reason: outcome.reason, atMs: events[0]?.atMs ?? this.deps.nowMs() }]);
+        this.mailbox.unshift(...events.slice(0, -1).map((event) => [event]), [
+          { type: "parked", reason: outcome.reason, atMs: events[0]?.atMs ?? this.deps.nowMs() },
+        ]);
         return;
       case "stale":
         // Another writer changed the generation, so the stored state wins.
         this.forsake(living);
+        for (const event of events) this.deps.unused(this.seq, event, null);
         return;
     }
   }

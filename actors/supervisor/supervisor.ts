@@ -47,9 +47,15 @@ export class Supervisor {
       stepped: (host, before, after, effects, record) => this.stepped(host, before, after, effects, record),
       dealtWith: (seq, event) => deps.dealtWith?.(seq, event),
       lost: (host, reason) => this.lose(host, reason),
-      unused: (seq, event) => this.freeSlotOf(seq, event),
+      // A drain may have begun while the event waited for disk space. The attempt stays an intent.
+      isWanted: (seq, event) => {
+        const isWanted = event.type !== "slotTaken" || !this.isDraining;
+        if (event.type === "slotTaken" && !isWanted) deps.freeSlot(seq, event.n);
+        return isWanted;
+      },
+      unused: (seq, event, leaf) => this.freeSlotOf(seq, event, leaf),
       late: (seq, event) => {
-        this.freeSlotOf(seq, event);
+        this.freeSlotOf(seq, event, null);
         deps.lateReport(seq, event);
       },
     };
@@ -72,9 +78,10 @@ export class Supervisor {
     else this.makeReady(held, ...events);
   }
 
-  /** Frees the slot that was taken for an attempt that did not begin. */
-  private freeSlotOf(seq: number, event: GenerationEvent): void {
-    if (event.type === "begun") this.deps.freeSlot(seq, event.n);
+  /** Frees the slot that was taken for an attempt that does not send. */
+  private freeSlotOf(seq: number, event: GenerationEvent, leaf: ReturnType<typeof leafOf> | null): void {
+    if (event.type !== "begun" && event.type !== "slotTaken") return;
+    if (leaf !== "running.submitting.sending") this.deps.freeSlot(seq, event.n);
   }
 
   /** Applies events that make an attempt `sending`. A drain waits for it. */

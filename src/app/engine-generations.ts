@@ -80,6 +80,7 @@ const createEffects = (
     ...(pendingOutcomes ? { inHand: pendingOutcomes } : {}),
     maxMismatched: deps.maxMismatched,
     pace: deps.pace,
+    ...(deps.nodes ? { nodes: deps.nodes } : {}),
     chance: deps.chance,
     restored: deps.restored,
     newWork: attempts.begin,

@@ -30,8 +30,9 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
   /** Generations with stored files, by attempt. No other attempt may overwrite them before the end. */
   const storedCount = new Map<number, number>();
   const turns = new Map<number, Promise<unknown>>();
+  let isStopped = false;
   /** Downloads that began before the announcement of their result was stored, by generation. */
-  const early = new Map<number, { n: number; outcome: Promise<CollectOutcome> }>();
+  const early = new Map<number, { n: number; signal: AbortSignal; outcome: Promise<CollectOutcome> }>();
   /** Next retry and number of consecutive rejections by storage, by generation. */
   const retries = new Map<number, { n: number; times: number; againAtMs: number }>();
   /** Download history of each result, by generation and attempt. */
@@ -126,40 +127,49 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
   };
 
   /** The outcome of a download if it comes within `TOGETHER_MS`; undefined if it does not, or if the download broke off. */
-  const soonOf = (outcome: Promise<CollectOutcome>): Promise<CollectOutcome | undefined> =>
+  const soonOf = (outcome: Promise<CollectOutcome>, signal: AbortSignal): Promise<CollectOutcome | undefined> =>
     new Promise((resolve) => {
-      const cancel = deps.clock.after(TOGETHER_MS, () => resolve(undefined));
-      outcome
-        .catch(() => undefined)
-        .then((came) => {
-          cancel();
-          resolve(came);
-        });
+      const end = (came?: CollectOutcome) => {
+        cancel();
+        signal.removeEventListener("abort", late);
+        resolve(came);
+      };
+      const late = () => end();
+      const cancel = deps.clock.after(TOGETHER_MS, late);
+      signal.addEventListener("abort", late, { once: true });
+      outcome.then(end, late);
     });
+  /** The download is not awaited if the time of the attempt could end meanwhile: the result would come too late. */
+  const isNearItsEnd = ({ endsAtMs }: Attempt): boolean => endsAtMs !== null && deps.clock.nowMs() + 2 * TOGETHER_MS >= endsAtMs;
+  /** Every other outcome is followed by further tries, which begin after the announcement is stored. */
+  const endsCollecting = (outcome: CollectOutcome | undefined): outcome is CollectOutcome =>
+    outcome?.kind === "collected" || outcome?.kind === "mismatched";
 
   /**
-   * Reports a result that a poll has shown, together with the outcome of its download if that comes soon. A crash before that loses
-   * nothing: the next poll shows the result again. The caller's task lasts as long as the download.
+   * Reports a result that a poll has shown, together with its delivery if the download ends soon. A crash before that loses nothing:
+   * the next poll shows the result again. If the attempt is given up or cancelled meanwhile, the result is reported all the same.
+   * The caller's task lasts as long as the download.
    */
   const announce = async ({ seq, n, signal }: Task, attempt: Attempt, results: readonly ResultFile[]): Promise<void> => {
     const announced: GenerationEvent = { type: "announced", n, results: [...results], atMs: deps.clock.nowMs() };
+    if (isNearItsEnd(attempt)) return deps.report(seq, announced);
     const outcome = fetchFiles(attempt, results, signal);
-    const soon = await soonOf(outcome);
-    if (signal.aborted) return;
-    if (soon) {
+    const soon = await soonOf(outcome, signal);
+    if (isStopped) return;
+    if (endsCollecting(soon) && !signal.aborted) {
       const event = eventOf(attempt, soon);
       deps.report(seq, { ...announced, atMs: event.atMs }, event);
       return;
     }
-    early.set(seq, { n, outcome });
+    if (!signal.aborted) early.set(seq, { n, signal, outcome });
     deps.report(seq, announced);
     await outcome.catch(() => undefined);
   };
-  /** Takes over a download that began before the announcement was stored. */
+  /** Takes over a download that began before the announcement was stored, unless it was cancelled. */
   const takeEarly = (seq: number, n: number): Promise<CollectOutcome> | undefined => {
     const one = early.get(seq);
     early.delete(seq);
-    return one?.n === n ? one.outcome : undefined;
+    return one?.n === n && !one.signal.aborted ? one.outcome : undefined;
   };
 
   const collect = async ({ seq, n, signal }: Task) => {
@@ -174,6 +184,7 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
   const retryCollect = async (task: Task) => {
     const { seq, n, signal } = task;
     const work = toPollable(await readAttempt(deps, seq, n));
+    if (signal.aborted) return;
     let failure: { class: "result_unreadable" | "result_expired"; detail: string } = {
       class: "result_unreadable",
       detail: "the result could not be read",
@@ -228,6 +239,10 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
       if (storedCount.get(seq) === n) storedCount.delete(seq);
       if (early.get(seq)?.n === n) early.delete(seq);
       triesOf.get(seq)?.delete(n);
+    },
+    /** The process stops, so nothing is reported any more. */
+    stop: () => {
+      isStopped = true;
     },
     /** The generation has ended, so no download continues. */
     ended: (seq: number) => {

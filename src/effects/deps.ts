@@ -66,6 +66,8 @@ export type EffectsDeps = {
   inHand?: Pick<PendingOutcomes, "arrived" | "drop">;
   /** The work of an attempt that begins now, if this process admitted its generation lately; undefined otherwise. */
   newWork: (seq: number, n: number, begin: NonNullable<AttemptChange["begin"]>) => Work | undefined;
+  /** The nodes that poll the same providers; absent: one. */
+  nodes?: () => number;
   /** Speed factor of the providers (the simulator's speed); 1 for real ones. */
   pace: number;
   /** A random number in [0, 1). */

@@ -127,6 +127,9 @@ export const createDispatcher = (deps: EffectsDeps): Effects => {
       collecting.ended(seq);
     },
     size: tasks.size,
-    stop: tasks.stopAll,
+    stop: () => {
+      collecting.stop();
+      return tasks.stopAll();
+    },
   };
 };

@@ -1,14 +1,11 @@
 // When a job is polled next: seldom before the time at which the jobs of its route usually end, often around it.
+import type { Clock } from "../domain/clock.ts";
 
-/** The ages, ms, between which most recent jobs of a route were delivered. */
+/** The ages, ms, between which most recent jobs of a route had a result. */
 export type UsualEnd = { fromMs: number; toMs: number };
 
-export type PollTimes = {
-  /** First and longest interval without knowledge of the route, ms. */
-  everyMs: readonly [number, number];
-  /** Shortest interval, ms. */
-  leastMs: number;
-};
+/** The shortest and the longest interval, ms. */
+export type PollBounds = { leastMs: number; longestMs: number };
 
 /** Polls begin at this share of the earliest usual age. A route that becomes faster is so noticed, and its usual age follows. */
 const EARLY = 0.8;
@@ -16,24 +13,31 @@ const EARLY = 0.8;
 const POLLS_AROUND_END = 24;
 /** After the latest usual age the interval is this share of the time since then. */
 const LATE = 0.3;
-/** Interval that each polled job adds, ms: all of them together are polled about 100 times a second. */
-const MS_FOR_EACH_JOB = 10;
+/** Polls a second to one provider that come earlier than without knowledge of the route. Documented limits begin at 50 requests. */
+const QUICK_PER_S = 25;
 
-/**
- * The pause before the next poll of a job, ms.
- * @param ageMs of the job. @param usual of its route. @param jobs that are polled now: with many, each is polled less often, but not
- * less often than every `everyMs[0]`
- */
-export const pollPauseMs = (
-  ageMs: number,
-  { fromMs, toMs }: UsualEnd,
-  { everyMs: [firstMs, longestMs], leastMs }: PollTimes,
-  jobs: number,
-): number => {
-  const shortestMs = Math.max(leastMs, Math.min(firstMs, jobs * MS_FOR_EACH_JOB));
-  const within = (ms: number) => Math.min(longestMs, Math.max(shortestMs, ms));
+/** The pause before the next poll of a job of this age, ms. */
+export const pollPauseMs = (ageMs: number, { fromMs, toMs }: UsualEnd, { leastMs, longestMs }: PollBounds): number => {
+  const within = (ms: number) => Math.max(leastMs, Math.min(longestMs, ms));
   const beginsMs = fromMs * EARLY;
   if (ageMs < beginsMs) return within(beginsMs - ageMs);
   const aroundMs = within((toMs - beginsMs) / POLLS_AROUND_END);
   return ageMs <= toMs ? aroundMs : Math.max(aroundMs, within((ageMs - toMs) * LATE));
+};
+
+/** Bounds the quick polls of each provider, whatever the number of its jobs. */
+export const createQuickPolls = (clock: Pick<Clock, "nowMs">) => {
+  const windows = new Map<string, { second: number; taken: number }>();
+  return {
+    /** Whether one more poll of this second may be quick. @param nodes that share the limit of the provider */
+    take: (provider: string, nodes: number): boolean => {
+      const second = Math.floor(clock.nowMs() / 1000);
+      const current = windows.get(provider);
+      const window = current?.second === second ? current : { second, taken: 0 };
+      windows.set(provider, window);
+      if (window.taken >= Math.max(1, QUICK_PER_S / nodes)) return false;
+      window.taken += 1;
+      return true;
+    },
+  };
 };

@@ -6,7 +6,7 @@ import type { PollOutcome, Work } from "../providers/port.ts";
 import type { Collecting } from "./collect.ts";
 import { type EffectsDeps, jitteredMs, namesOf, readAttempt, readWork, STORAGE_PAUSE_MS, spreadMs, toPollable } from "./deps.ts";
 import { FIND_FIRST_MS, FIND_LONGEST_MS, type Finding } from "./job-lookup.ts";
-import { type PollTimes, pollPauseMs } from "./poll-schedule.ts";
+import { createQuickPolls, pollPauseMs } from "./poll-schedule.ts";
 import type { Task, TaskRunner, TaskStep } from "./task-runner.ts";
 
 /**
@@ -25,28 +25,55 @@ const CANCEL_LONGEST_MS = 30_000;
  * State of a job between two polls: the next turn, and the consecutive responses that the job is not known. `cancel`: whether its
  * provider is asked to cancel it, and has confirmed that.
  */
-type Polled = { turn: number; gone: number; goneSinceMs: number; cancel: "no" | "requested" | "confirmed" };
-const newlyPolled = (cancel: Polled["cancel"] = "no"): Polled => ({ turn: 0, gone: 0, goneSinceMs: 0, cancel });
+type Polled = {
+  turn: number;
+  /** The last poll of this process; before the first one, the begin of its polling. */
+  askedAtMs: number;
+  gone: number;
+  goneSinceMs: number;
+  cancel: "no" | "requested" | "confirmed";
+};
+/** An end is not noted if the job was not polled for so many of its longest intervals, as after an outage. */
+const UNWATCHED = 3;
+/** Submissions are usually answered within this time. */
+const USUAL_ANSWER_MS = 30_000;
 
 export const createPoll = (
   deps: EffectsDeps,
   tasks: TaskRunner,
   { finding, collecting }: { finding: Finding; collecting: Pick<Collecting, "announce"> },
 ) => {
+  const newlyPolled = (cancel: Polled["cancel"] = "no"): Polled => ({
+    ...{ turn: 0, gone: 0, goneSinceMs: 0, cancel, askedAtMs: deps.clock.nowMs() },
+  });
+  const quickPolls = createQuickPolls(deps.clock);
+
   /** Returns the pause before the next poll of a job. `slower` multiplies the pauses of a watch. */
   const pauseBefore = ({ attempt }: Work, polled: Polled, slower: number): number => {
-    const { pollEveryMs, pollLeastMs } = deps.providers.traits(attempt.route.provider);
+    const { route, sentAtMs } = attempt;
+    const { pollEveryMs, pollLeastMs } = deps.providers.traits(route.provider);
     const [firstMs, longestMs] = pollEveryMs;
     const { turn } = polled;
     polled.turn += 1;
-    const usual = slower === 1 ? deps.usualEnd(attempt.route.routeId) : undefined;
-    if (!usual || attempt.sentAtMs === null) return spreadMs(deps, firstMs * slower, longestMs * slower, turn, 10);
-    const ageMs = deps.clock.nowMs() - attempt.sentAtMs;
-    const times: PollTimes = {
-      everyMs: [firstMs / deps.pace, longestMs / deps.pace],
-      leastMs: Math.max(10, pollLeastMs / deps.pace),
-    };
-    return jitteredMs(deps, pollPauseMs(ageMs, usual, times, tasks.size()));
+    const grownMs = spreadMs(deps, firstMs * slower, longestMs * slower, turn, 10);
+    const usual = slower === 1 ? deps.usualEnd(route.routeId) : undefined;
+    if (!usual || sentAtMs === null) return grownMs;
+    const ageMs = deps.clock.nowMs() - sentAtMs;
+    const leastMs = Math.max(10, pollLeastMs / deps.pace);
+    const pauseMs = pollPauseMs(ageMs, usual, { longestMs: longestMs / deps.pace, leastMs });
+    // A job that this process has not polled yet may have ended long ago.
+    if (turn === 0 && ageMs > usual.toMs) return Math.min(grownMs, pauseMs);
+    if (pauseMs < grownMs && !quickPolls.take(route.provider, deps.nodes?.() ?? 1)) return grownMs;
+    return Math.max(leastMs, jitteredMs(deps, pauseMs));
+  };
+
+  /** Learns when jobs of a route end. After a time without polls, the poll that shows the end says nothing about it. */
+  const noteEnd = ({ attempt: { route, sentAtMs } }: Work, { turn, askedAtMs }: Polled, requestedAtMs: number) => {
+    if (sentAtMs === null) return;
+    const longestMs = (deps.providers.traits(route.provider).pollEveryMs[1] * UNWATCHED) / deps.pace;
+    const isFirst = turn <= 1;
+    const wasPolled = requestedAtMs - askedAtMs <= longestMs && (!isFirst || askedAtMs - sentAtMs <= USUAL_ANSWER_MS);
+    if (wasPolled && requestedAtMs >= sentAtMs) deps.noticed(route.routeId, requestedAtMs - sentAtMs);
   };
 
   /** Stores inline files. Resolves to null if the storage refuses them, because the job can be polled again. */
@@ -87,10 +114,13 @@ export const createPoll = (
           laterMs = STORAGE_PAUSE_MS / deps.pace;
           break;
         }
-        if (work.attempt.sentAtMs !== null) deps.noticed(routeId, requestedAtMs - work.attempt.sentAtMs);
         // The late result of an attempt that was given up is stored at once, because only its row can bring it back.
-        if (slower === 1) await collecting.announce(task, work.attempt, results);
-        else deps.report(seq, { type: "announced", n, results, atMs });
+        if (slower > 1) {
+          deps.report(seq, { type: "announced", n, results, atMs });
+          return null;
+        }
+        noteEnd(work, polled, requestedAtMs);
+        await collecting.announce(task, work.attempt, results);
         return null;
       }
       case "failed": {
@@ -120,9 +150,12 @@ export const createPoll = (
         laterMs = seen.retryAfterMs ?? 0;
         break;
       case "pending":
+        polled.askedAtMs = requestedAtMs;
+        return Math.max(seen.retryAfterMs ?? 0, pauseBefore(work, polled, slower));
       case "ask-result":
         break;
     }
+    polled.askedAtMs = requestedAtMs;
     return laterMs + pauseBefore(work, polled, slower);
   };
 
@@ -196,6 +229,8 @@ export const createPoll = (
   /** Thousands of jobs wait for their next poll, so each poll reads its attempt again instead of holding it in memory. */
   const poll: TaskStep<Polled> = async (task, polled) => {
     const work = toPollable(await readAttempt(deps, task.seq, task.n));
+    // Its result is stored, and being downloaded.
+    if (work.attempt.results !== null) return null;
     return polled.turn === 0 ? pauseBefore(work, polled, 1) : pollOnce(task, work, polled, 1);
   };
   const cancelOnce = async (task: Task): Promise<boolean> => {

@@ -35,8 +35,9 @@ export type Attempts = {
 
 /** Maximum cached attempts. Transitions of an attempt follow each other within milliseconds, except while its job runs. */
 const MAX_ATTEMPTS = 512;
-/** Minimum number of cached inputs: more than begin at a time. */
+/** Minimum number of cached inputs: more than begin at a time. Longer bodies are read again. */
 const INPUTS = 512;
+const LONGEST_BODY = 16 * 1024;
 
 export const createAttemptCache = (reads: Pick<StoreReads, "attempt" | "inputOf" | "orderedOf">): Attempts => {
   const known = new ClockCache<string, Attempt>(MAX_ATTEMPTS);
@@ -69,7 +70,7 @@ export const createAttemptCache = (reads: Pick<StoreReads, "attempt" | "inputOf"
     inputOf: async (seq) => recentInput(seq) ?? reads.inputOf(seq),
     admitted: ({ seq, ordered = null, body, added, requestId }) => {
       orders.set(seq, ordered);
-      inputs.set(seq, { body, added, requestId });
+      if (body.length <= LONGEST_BODY) inputs.set(seq, { body, added, requestId });
     },
     stepped: ({ seq, atMs, attemptChanges, settlement }, requestId) => {
       for (const change of attemptChanges) apply(seq, change, atMs, requestId);

@@ -158,10 +158,11 @@ const readBounded = async (answer: Response, maxBytes: number): Promise<Body | u
   // costs more than the rest of this function.
   const announced = answer.headers.has("transfer-encoding") ? null : answer.headers.get("content-length");
   if (announced !== null && Number(announced) > maxBytes) return undefined;
-  const { body } = answer;
-  if (body === null) return { text: "" };
-  if (announced === null || Number(announced) > SMALL_BYTES || answer.headers.has("content-encoding"))
-    return readBody(body, answer, maxBytes);
+  if (announced === null || Number(announced) > SMALL_BYTES || answer.headers.has("content-encoding")) {
+    const { body } = answer;
+    return body === null ? { text: "" } : readBody(body, answer, maxBytes);
+  }
+  // `body` is not touched before, because that creates a stream, which costs more than the call.
   const whole = await answer.bytes();
   if (seemsPacked(whole)) return readBody(inOnePiece(whole), answer, maxBytes);
   return isFile(answer, whole) ? { bytes: whole } : { text: utf8.decode(whole) };

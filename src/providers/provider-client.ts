@@ -121,7 +121,7 @@ export const createProviderClient = (plan: ProviderClientOptions): ProviderClien
       ...{ recovery, findWindowMs, findSettleMs, pollEveryMs, pollLeastMs, watchMs, resultTtlMs },
       ...(plan.isReported && callbackWaitMs !== undefined ? { callbackWaitMs } : {}),
       // A callback reports the end at once. Polls only replace one that does not arrive.
-      ...(plan.isReported && adapter.sendsCallbacks ? { pollLeastMs: pollEveryMs[0] } : {}),
+      ...(plan.isReported && adapter.sendsCallbacks ? { pollLeastMs: Math.max(pollLeastMs, pollEveryMs[0]) } : {}),
       ...traits,
     },
     baseUrl,

@@ -36,7 +36,7 @@ export const createCallbackSender = (clock: Clock): CallbackSender => {
   const call = (job: Job, url: string) => {
     const body = JSON.stringify({ id: job.id, request_id: job.id, task_id: job.id });
     const headers = { "content-type": "application/json" };
-    fetch(url, { method: "POST", headers, body, signal: AbortSignal.timeout(PATIENCE_MS) }).then(
+    fetch(url, { method: "POST", redirect: "manual", headers, body, signal: AbortSignal.timeout(PATIENCE_MS) }).then(
       (response) => response.body?.cancel(),
       () => undefined,
     );

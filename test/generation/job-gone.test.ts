@@ -30,7 +30,15 @@ const polled = async (turns: readonly { afterMs: number; whileAskedMs: number }[
       judge: () => undefined,
       log: () => undefined,
     },
-    reads: { attempt: async () => ({ n: 1, route: { routeId: "m/p", provider: "p" }, job: { jobId: "j" }, watchUntilMs: null }) },
+    reads: {
+      attempt: async () => ({
+        n: 1,
+        route: { routeId: "m/p", provider: "p" },
+        job: { jobId: "j" },
+        results: null,
+        watchUntilMs: null,
+      }),
+    },
     providers: {
       traits: () => ({ pollEveryMs: [2_000, 10_000], pollLeastMs: 1_000 }),
       poll: async () => {

@@ -1,31 +1,31 @@
 // The schedule of polls: how late the end of a job is noticed, and with how many polls.
 import { expect, test } from "bun:test";
-import { type PollTimes, pollPauseMs, type UsualEnd } from "../../src/effects/poll-schedule.ts";
+import { createQuickPolls, type PollBounds, pollPauseMs, type UsualEnd } from "../../src/effects/poll-schedule.ts";
 import { chance } from "../../src/simulator/fault-script.ts";
 
-const QUICK: PollTimes = { everyMs: [2_000, 5_000], leastMs: 500 };
-const SLOW: PollTimes = { everyMs: [5_000, 10_000], leastMs: 2_500 };
+const QUICK: PollBounds = { leastMs: 500, longestMs: 5_000 };
+const SLOW: PollBounds = { leastMs: 2_500, longestMs: 10_000 };
 const PICTURES: UsualEnd = { fromMs: 2_200, toMs: 5_800 };
 const CLIPS: UsualEnd = { fromMs: 63_000, toMs: 117_000 };
 const SEED = 11;
 const JOBS = 2_000;
 
 /** Polls a job from its sending until it has ended. @returns the ages of the polls, ms */
-const agesOf = (endsMs: number, usual: UsualEnd, times: PollTimes, jobs = 1): number[] => {
+const agesOf = (endsMs: number, usual: UsualEnd, bounds: PollBounds): number[] => {
   const ages: number[] = [];
   for (let ageMs = 0; ageMs < endsMs; ) {
-    ageMs += pollPauseMs(ageMs, usual, times, jobs);
+    ageMs += pollPauseMs(ageMs, usual, bounds);
     ages.push(ageMs);
   }
   return ages;
 };
 
 /** Jobs that end evenly between two ages. @returns the median of the lag, ms, and the mean number of polls */
-const play = ([fromMs, toMs]: readonly [number, number], usual: UsualEnd, times: PollTimes) => {
+const play = ([fromMs, toMs]: readonly [number, number], usual: UsualEnd, bounds: PollBounds) => {
   const roll = chance(SEED);
   const runs = Array.from({ length: JOBS }, () => {
     const endsMs = fromMs + roll() * (toMs - fromMs);
-    const ages = agesOf(endsMs, usual, times);
+    const ages = agesOf(endsMs, usual, bounds);
     return { lagMs: (ages.at(-1) ?? 0) - endsMs, polls: ages.length };
   });
   const lags = runs.map(({ lagMs }) => lagMs).toSorted((a, b) => a - b);
@@ -65,7 +65,16 @@ test("polls a route again earlier that has become faster, however often it becom
   expect(usual.toMs).toBeLessThanOrEqual(SLOW.leastMs);
 });
 
-test("polls each of many jobs no more often than without knowledge of the route", () => {
-  const pauses = [1, 60, 1_000, 100_000].map((jobs) => pollPauseMs(3_000, PICTURES, QUICK, jobs));
-  expect(pauses).toEqual([500, 600, 2_000, 2_000]);
+test("never polls more often than the shortest interval, even if that is longer than the longest", () => {
+  expect(pollPauseMs(3_000, PICTURES, { leastMs: 10_000, longestMs: 5_000 })).toBe(10_000);
+});
+
+test("allows 25 quick polls a second to each provider, which nodes share, whatever the number of jobs", () => {
+  let nowMs = 1_000;
+  const quick = createQuickPolls({ nowMs: () => nowMs });
+  const allowed = (provider: string, nodes: number) =>
+    Array.from({ length: 100 }, () => quick.take(provider, nodes)).filter(Boolean).length;
+  expect([allowed("fal", 1), allowed("replicate", 5), allowed("fal", 1)]).toEqual([25, 5, 0]);
+  nowMs += 1_000;
+  expect(allowed("fal", 1)).toBe(25);
 });

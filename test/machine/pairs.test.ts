@@ -106,6 +106,7 @@ const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
     woke: () => undefined,
     dealtWith: () => undefined,
     rested: () => undefined,
+    isWanted: () => true,
     unused: () => undefined,
     late: () => undefined,
     stepped: (_, __, after, wanted, next) => {

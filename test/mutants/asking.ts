@@ -183,7 +183,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     breaks: "Five polls in a row without a job status end the attempt.",
     standsFor: "LLM Gateway: five poll errors are a failure, though the provider may deliver and bill",
     patches: [
-      { file: ASKING, find: "type Polled = { turn: number;", put: "type Polled = { silent?: number; turn: number;" },
+      { file: ASKING, find: "type Polled = {\n", put: "type Polled = {\n  silent?: number;\n" },
       {
         file: ASKING,
         find: '      case "unclear":\n        deps.log(',

@@ -9,7 +9,6 @@ const RESTORE = "actors/supervisor/restore.ts";
 const HOST = "actors/supervisor/actor-host.ts";
 const RESUMING = "actors/supervisor/resume-queue.ts";
 const STEP = "src/store/sqlite/apply-transition.ts";
-const APPLYING = "actors/generation/apply-event.ts";
 
 export const LIFE_MUTANTS: readonly Mutant[] = [
   {
@@ -185,13 +184,6 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
     breaks: "Of several events of one transition, only the last is in the journal.",
     standsFor: "every event is in the journal",
     patches: [{ file: STEP, find: "eventsOf(version, mutation.earlier, mutation)", put: "eventsOf(version, [], mutation)" }],
-    killer: "simulation",
-  },
-  {
-    name: "left-state-performed",
-    breaks: "The effect of a state is performed although a later event of the same transition has left that state.",
-    standsFor: "effects follow the state that is stored",
-    patches: [{ file: APPLYING, find: "left === null || output.type !== left.type", put: "left === null || output !== null" }],
     killer: "simulation",
   },
   {

@@ -116,6 +116,7 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
     woke: () => undefined,
     dealtWith: () => undefined,
     rested: () => undefined,
+    isWanted: () => true,
     unused: () => undefined,
     late: () => undefined,
     stepped: (_, __, ___, wanted) => {

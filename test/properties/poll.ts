@@ -186,6 +186,7 @@ const playTalk = async (talk: Talk): Promise<void> => {
       watchUntilMs: talk.asks === "watch" ? BEGAN_MS + talk.windowMs : null,
     },
     job: talk.asks === "watch" ? null : { jobId: "job" },
+    results: null,
     route: { routeId: "r", provider: "p", endpoint: "", options: {}, kind: "image" },
   } as unknown as Attempt;
   const { settleMs, windowMs } = talk;

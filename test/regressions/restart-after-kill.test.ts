@@ -1,7 +1,9 @@
 // Restart of a killed node: it recovers its generations without waiting for its former lease.
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { run } from "../../src/torture/crash/processes.ts";
+import { settingsLeadingTo } from "../../src/simulator/dialect-registry.ts";
+import { startSimulator } from "../../src/torture/crash/crash-fixture.ts";
+import { freePort, run } from "../../src/torture/crash/processes.ts";
 import { serveSimulating } from "../api-multi-node/simulating.ts";
 import { PROGRAM } from "../built.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
@@ -13,15 +15,19 @@ afterAll(dropDirs);
 
 /** Longer than every wait of this test. */
 const LEASE_S = "300";
+const SPEED = 5;
 
 test("a killed node continues its generations after a restart without waiting for its former lease", async () => {
   const [server, bucket, dir] = [await openServer(), await startBucket(join(freshDir(), "bucket")), freshDir()];
+  // Outlives the node, so that the job of a request that was out at the kill is found again.
+  const simulator = await startSimulator(PROGRAM, { port: await freePort(), speed: SPEED, log: join(dir, "simulator.log") });
   const env = {
     ...bucket.settings("a15/"),
+    ...settingsLeadingTo(simulator.url),
     GENROUTER_STORE__URL: server.url("postgres"),
     GENROUTER_STORE__LEASE_S: LEASE_S,
     GENROUTER_DATA__DIR: dir,
-    GENROUTER_SIMULATOR__SPEED: "5",
+    GENROUTER_SIMULATOR__SPEED: String(SPEED),
   };
   const first = await serveSimulating(env);
   const body = JSON.stringify({ model: "vidmodel-2.0-fast", input: { prompt: "a kite", resolution: "480p", duration: 4 } });
@@ -37,6 +43,7 @@ test("a killed node continues its generations after a restart without waiting fo
   } finally {
     second.node.kill("SIGKILL");
     await second.node.ended;
+    simulator.child.kill("SIGKILL");
     bucket.child.kill("SIGKILL");
     await server.stop();
   }
