@@ -12,6 +12,7 @@ import { tenFiguresTable } from "./ten-figures.ts";
 /** The results of `npm run bench -- --out test/bench`, those of the benches with PostgreSQL, and those of files, webhooks and lists. */
 const reported = readInformational(import.meta.dir);
 const reportedOfNodes = readInformational(join(import.meta.dir, "nodes"));
+const reportedOfTen = readInformational(join(import.meta.dir, "ten"));
 const reportedOfExtensions = readInformational(join(import.meta.dir, "extensions"));
 
 const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
@@ -31,9 +32,9 @@ const resultsOf = (of: RunResults | undefined, picture: string): string =>
 export const benchResults = (): string => resultsOf(reported, "![every ratio beside its target](targets.svg)\n\n");
 /** The page of the ten figures. */
 export const tenFigures = (): string =>
-  reported === undefined
+  reportedOfTen === undefined
     ? "Not run yet."
-    : `${reported.at.slice(0, 10)}, ${reported.machine}, commit ${reported.commit}\n\n![ten figures beside their peers](../test/bench/ten-figures.svg)\n\n${tenFiguresTable([...reported.results, ...reported.notes])}`;
+    : `${reportedOfTen.at.slice(0, 10)}, ${reportedOfTen.machine}, commit ${reportedOfTen.commit}\n\n![ten figures beside their peers](../test/bench/ten/ten-figures.svg)\n\n${tenFiguresTable([...reportedOfTen.results, ...reportedOfTen.notes])}`;
 export const benchNodes = (): string => resultsOf(reportedOfNodes, "");
 export const benchExtensions = (): string => resultsOf(reportedOfExtensions, "");
 
