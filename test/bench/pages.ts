@@ -34,7 +34,7 @@ export const benchResults = (): string => resultsOf(reported, "![every ratio bes
 export const tenFigures = (): string =>
   reportedOfTen === undefined
     ? "Not run yet."
-    : `${reportedOfTen.at.slice(0, 10)}, ${reportedOfTen.machine}, commit ${reportedOfTen.commit}\n\n![ten figures beside their peers](../test/bench/ten/ten-figures.svg)\n\n${tenFiguresTable([...reportedOfTen.results, ...reportedOfTen.notes])}`;
+    : `${reportedOfTen.at.slice(0, 10)}, ${reportedOfTen.machine}, commit ${reportedOfTen.commit}${reportedOfTen.isShort ? ", the short setting" : ""}\n\n![ten figures beside their peers](../test/bench/ten/ten-figures.svg)\n\n${tenFiguresTable([...reportedOfTen.results, ...reportedOfTen.notes])}`;
 export const benchNodes = (): string => resultsOf(reportedOfNodes, "");
 export const benchExtensions = (): string => resultsOf(reportedOfExtensions, "");
 
