@@ -14,7 +14,9 @@ const POLLS_AROUND_END = 24;
 /** After the latest usual age the interval is this share of the time since then. */
 const LATE = 0.3;
 /** Polls a second to one provider that come earlier than without knowledge of the route. Documented limits begin at 50 requests. */
-const QUICK_PER_S = 25;
+const QUICK_PER_S = 40;
+/** The bound holds in each window of this length, ms. */
+const WINDOW_MS = 250;
 
 /** The pause before the next poll of a job of this age, ms. */
 export const pollPauseMs = (ageMs: number, { fromMs, toMs }: UsualEnd, { leastMs, longestMs }: PollBounds): number => {
@@ -25,19 +27,29 @@ export const pollPauseMs = (ageMs: number, { fromMs, toMs }: UsualEnd, { leastMs
   return ageMs <= toMs ? aroundMs : Math.max(aroundMs, within((ageMs - toMs) * LATE));
 };
 
-/** Bounds the quick polls of each provider, whatever the number of its jobs. */
-export const createQuickPolls = (clock: Pick<Clock, "nowMs">) => {
-  const windows = new Map<string, { second: number; taken: number }>();
+/** Spreads the quick polls of each provider, so that their rate is bounded whatever the number of jobs. @param pace of the providers */
+export const createQuickPolls = (clock: Pick<Clock, "nowMs">, pace: number) => {
+  const windowMs = WINDOW_MS / pace;
+  /** Planned polls by provider and window. */
+  const planned = new Map<string, Map<number, number>>();
   return {
-    /** Whether one more poll of this second may be quick. @param nodes that share the limit of the provider */
-    take: (provider: string, nodes: number): boolean => {
-      const second = Math.floor(clock.nowMs() / 1000);
-      const current = windows.get(provider);
-      const window = current?.second === second ? current : { second, taken: 0 };
-      windows.set(provider, window);
-      if (window.taken >= Math.max(1, QUICK_PER_S / nodes)) return false;
-      window.taken += 1;
-      return true;
+    /**
+     * The pause before a poll that should come after `pauseMs`: until the first window with space, at most `mostMs`.
+     * @param nodes that share the limit of the provider
+     */
+    pauseMs: (provider: string, pauseMs: number, mostMs: number, nodes: number): number => {
+      const nowMs = clock.nowMs();
+      const capacity = Math.max(1, Math.floor((QUICK_PER_S * WINDOW_MS) / 1000 / nodes));
+      const windows = planned.get(provider) ?? new Map<number, number>();
+      planned.set(provider, windows);
+      for (const window of windows.keys()) if (window * windowMs < nowMs - windowMs) windows.delete(window);
+      for (let window = Math.floor((nowMs + pauseMs) / windowMs); window * windowMs < nowMs + mostMs; window += 1) {
+        const taken = windows.get(window) ?? 0;
+        if (taken >= capacity) continue;
+        windows.set(window, taken + 1);
+        return Math.max(pauseMs, window * windowMs - nowMs);
+      }
+      return mostMs;
     },
   };
 };

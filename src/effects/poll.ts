@@ -46,7 +46,7 @@ export const createPoll = (
   const newlyPolled = (cancel: Polled["cancel"] = "no"): Polled => ({
     ...{ turn: 0, gone: 0, goneSinceMs: 0, cancel, askedAtMs: deps.clock.nowMs() },
   });
-  const quickPolls = createQuickPolls(deps.clock);
+  const quickPolls = createQuickPolls(deps.clock, deps.pace);
 
   /** Returns the pause before the next poll of a job. `slower` multiplies the pauses of a watch. */
   const pauseBefore = ({ attempt }: Work, polled: Polled, slower: number): number => {
@@ -63,8 +63,9 @@ export const createPoll = (
     const pauseMs = pollPauseMs(ageMs, usual, { longestMs: longestMs / deps.pace, leastMs });
     // A job that this process has not polled yet may have ended long ago.
     if (turn === 0 && ageMs > usual.toMs) return Math.min(grownMs, pauseMs);
-    if (pauseMs < grownMs && !quickPolls.take(route.provider, deps.nodes?.() ?? 1)) return grownMs;
-    return Math.max(leastMs, jitteredMs(deps, pauseMs));
+    const spreadPauseMs = Math.max(leastMs, jitteredMs(deps, pauseMs));
+    if (spreadPauseMs >= grownMs) return spreadPauseMs;
+    return quickPolls.pauseMs(route.provider, spreadPauseMs, grownMs, deps.nodes?.() ?? 1);
   };
 
   /** Learns when jobs of a route end. After a time without polls, the poll that shows the end says nothing about it. */

@@ -69,12 +69,14 @@ test("never polls more often than the shortest interval, even if that is longer 
   expect(pollPauseMs(3_000, PICTURES, { leastMs: 10_000, longestMs: 5_000 })).toBe(10_000);
 });
 
-test("allows 25 quick polls a second to each provider, which nodes share, whatever the number of jobs", () => {
-  let nowMs = 1_000;
-  const quick = createQuickPolls({ nowMs: () => nowMs });
-  const allowed = (provider: string, nodes: number) =>
-    Array.from({ length: 100 }, () => quick.take(provider, nodes)).filter(Boolean).length;
-  expect([allowed("fal", 1), allowed("replicate", 5), allowed("fal", 1)]).toEqual([25, 5, 0]);
-  nowMs += 1_000;
-  expect(allowed("fal", 1)).toBe(25);
+test("spreads the quick polls of all jobs of a provider: 40 a second, which nodes share, and none later than without knowledge", () => {
+  const pausesOf = (jobs: number, nodes: number) => {
+    const quick = createQuickPolls({ nowMs: () => 1_000_000 }, 1);
+    return Array.from({ length: jobs }, () => quick.pauseMs("fal", 500, 5_000, nodes));
+  };
+  const perWindow = (pauses: readonly number[]) => Map.groupBy(pauses, (pauseMs) => Math.floor(pauseMs / 250));
+  expect([...perWindow(pausesOf(40, 1)).values()].map(({ length }) => length)).toEqual([10, 10, 10, 10]);
+  expect([...perWindow(pausesOf(8, 4)).values()].map(({ length }) => length)).toEqual([2, 2, 2, 2]);
+  const many = pausesOf(1_000, 1);
+  expect([Math.min(...many), Math.max(...many)]).toEqual([500, 5_000]);
 });

@@ -65,8 +65,8 @@ const EXEMPT: readonly { paths: RegExp; texts?: readonly string[]; why: string }
   { paths: /^src\/store\/(sqlite|postgres)\/schema\/pre-release\//, why: "schemas of earlier builds, with their checksums" },
   { paths: /^src\/store\/sql\/pre-release-schema\.ts$/, why: "names of earlier builds, for the conversion" },
   { paths: /^test\/long-runs\/.*\.jsonl$/, why: "recorded results" },
-  { paths: /^test\/bench\/(nodes\/)?results\.json$/, why: "recorded results" },
-  { paths: /^test\/bench\/(README\.md|memory\.ts|targets\.svg)$/, texts: ["put away"], why: "the name of a recorded result" },
+  { paths: /^test\/bench\/(nodes\/|ten\/)?results\.json$/, why: "recorded results" },
+  { paths: /^test\/bench\/(README\.md|memory\.ts|(ten\/)?targets\.svg)$/, texts: ["put away"], why: "the name of a recorded result" },
   {
     paths: /^src\/store\/postgres\/schema\/0001\.sql$/,
     texts: ["leaves room on each page"],
