@@ -66,7 +66,11 @@ const EXEMPT: readonly { paths: RegExp; texts?: readonly string[]; why: string }
   { paths: /^src\/store\/sql\/pre-release-schema\.ts$/, why: "names of earlier builds, for the conversion" },
   { paths: /^test\/long-runs\/.*\.jsonl$/, why: "recorded results" },
   { paths: /^test\/bench\/(nodes\/|ten\/)?results\.json$/, why: "recorded results" },
-  { paths: /^test\/bench\/(README\.md|memory\.ts|(ten\/)?targets\.svg)$/, texts: ["put away"], why: "the name of a recorded result" },
+  {
+    paths: /^test\/bench\/(README\.md|memory\.ts|(ten\/)?targets\.svg)$/,
+    texts: ["put away"],
+    why: "the name of a recorded result",
+  },
   {
     paths: /^src\/store\/postgres\/schema\/0001\.sql$/,
     texts: ["leaves room on each page"],
