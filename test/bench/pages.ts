@@ -7,7 +7,7 @@ import { BENCHES } from "./all.ts";
 import type { Result } from "./bench.ts";
 import { type RunResults, readInformational } from "./kept.ts";
 import { figure, markdownOf } from "./table.ts";
-import { tenFiguresTable } from "./ten-figures.ts";
+import { TEN_FIGURES_HEAD, tenFiguresRows } from "./ten-figures.ts";
 
 /** The results of `npm run bench -- --out test/bench`, those of the benches with PostgreSQL, and those of files, webhooks and lists. */
 const reported = readInformational(import.meta.dir);
@@ -34,7 +34,7 @@ export const benchResults = (): string => resultsOf(reported, "![every ratio bes
 export const tenFigures = (): string =>
   reportedOfTen === undefined
     ? "Not run yet."
-    : `${reportedOfTen.at.slice(0, 10)}, ${reportedOfTen.machine}, commit ${reportedOfTen.commit}${reportedOfTen.isShort ? ", the short setting" : ""}\n\n![ten figures beside their peers](../test/bench/ten/ten-figures.svg)\n\n${tenFiguresTable([...reportedOfTen.results, ...reportedOfTen.notes])}`;
+    : `${reportedOfTen.at.slice(0, 10)}, ${reportedOfTen.machine}, commit ${reportedOfTen.commit}${reportedOfTen.isShort ? ", the short setting" : ""}\n\n![ten figures beside their peers](../test/bench/ten/ten-figures.svg)\n\n${tableOf(TEN_FIGURES_HEAD, tenFiguresRows([...reportedOfTen.results, ...reportedOfTen.notes]))}`;
 export const benchNodes = (): string => resultsOf(reportedOfNodes, "");
 export const benchExtensions = (): string => resultsOf(reportedOfExtensions, "");
 

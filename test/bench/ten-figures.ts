@@ -44,9 +44,10 @@ export const TEN_FIGURES: readonly Figure[] = [
 
 const commandOf = ({ bench }: Figure) => `npm run bench -- --only ${bench}`;
 
+export const TEN_FIGURES_HEAD = ["what", "ours", "other", "ratio", "target", "sides", "command"];
 /** One row for each figure; those that were not measured say so. */
-export const tenFiguresTable = (results: readonly Result[]): string => {
-  const rows = TEN_FIGURES.map((one) => {
+export const tenFiguresRows = (results: readonly Result[]): string[][] =>
+  TEN_FIGURES.map((one) => {
     const found = results.find(({ name }) => name === one.result);
     const command = `\`${commandOf(one)}\``;
     if (!found) return [one.says, "not measured", "", "", "", "", command];
@@ -62,9 +63,6 @@ export const tenFiguresTable = (results: readonly Result[]): string => {
       command,
     ];
   });
-  const head = ["what", "ours", "other", "ratio", "target", "sides", "command"];
-  return [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
-};
 
 const WIDTH = 900;
 const LEFT = 40;
