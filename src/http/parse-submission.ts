@@ -1,6 +1,7 @@
 // Parses a submission (§2.5): body and headers become a submit request or a 400.
-import { TypeCompiler } from "@sinclair/typebox/compiler";
+
 import { refuse } from "../domain/api-errors.ts";
+import { schemaCheck } from "../domain/compiled-schema.ts";
 import type { Caller, Credits, Json, JsonObject } from "../domain/types.ts";
 import type { SubmitRequest } from "../generations/submit.ts";
 import { parseJson } from "./body.ts";
@@ -8,7 +9,7 @@ import { readHeader } from "./header-text.ts";
 import { labelsOf } from "./labels.ts";
 import { GenerationRequest } from "./schema.ts";
 
-const checker = TypeCompiler.Compile(GenerationRequest);
+const checker = schemaCheck(GenerationRequest);
 const FIELDS = Object.keys(GenerationRequest.properties);
 
 /** §2.5: the default of `max_cost_usd`, as in src/domain/idempotency.ts. */

@@ -1,8 +1,8 @@
 // Parses bodies of webhook endpoints and the header `Genrouter-Webhook`.
 
 import type { TObject } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { ApiError, refuse } from "../domain/api-errors.ts";
+import { schemaCheck } from "../domain/compiled-schema.ts";
 import type { Json } from "../domain/types.ts";
 import { WEBHOOK_EVENTS } from "../domain/webhooks.ts";
 import type { EndpointFields, WebhookService } from "../webhooks/service.ts";
@@ -21,7 +21,7 @@ const MUST_BE: Readonly<Record<string, string>> = {
 const CONTROL = /\p{Cc}|\p{Cs}/u;
 const DEFAULT_OVERLAP_S = 86_400;
 
-const checkerOf = (schema: TObject) => ({ compiled: TypeCompiler.Compile(schema), fields: Object.keys(schema.properties) });
+const checkerOf = (schema: TObject) => ({ compiled: schemaCheck(schema), fields: Object.keys(schema.properties) });
 type Checker = ReturnType<typeof checkerOf>;
 const newEndpoint = checkerOf(NewWebhookEndpoint);
 const changedEndpoint = checkerOf(ChangedWebhookEndpoint);

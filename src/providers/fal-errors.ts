@@ -2,21 +2,21 @@
 //
 // A model reports its types in `detail[].type`, the platform in `error_type`.
 import { Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { schemaCheck } from "../domain/compiled-schema.ts";
 import type { FailureClass } from "../domain/types.ts";
 import type { ProviderResponse } from "./port.ts";
 
-const modelErrors = TypeCompiler.Compile(
+const modelErrors = schemaCheck(
   Type.Object({
     detail: Type.Array(Type.Object({ type: Type.String(), msg: Type.Optional(Type.String()) }), { minItems: 1, maxItems: 100 }),
   }),
 );
-const platformError = TypeCompiler.Compile(
+const platformError = schemaCheck(
   Type.Object({ detail: Type.Optional(Type.String()), error_type: Type.Optional(Type.String()) }),
 );
 
 /** The list of requests has an error format of its own. */
-const listError = TypeCompiler.Compile(
+const listError = schemaCheck(
   Type.Object({ error: Type.Object({ type: Type.Optional(Type.String()), message: Type.Optional(Type.String()) }) }),
 );
 const listWords = ({ error: { type, message } }: { error: { type?: string; message?: string } }) => ({

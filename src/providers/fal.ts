@@ -2,7 +2,7 @@
 //
 // Status and result are requested at the addresses that fal returns. The list of requests is per endpoint.
 import { type Static, Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { schemaCheck } from "../domain/compiled-schema.ts";
 import type { Job, ResultFile } from "../domain/types.ts";
 import { withBill } from "./dialect/result-metadata.ts";
 import { readFalError } from "./fal-errors.ts";
@@ -37,7 +37,7 @@ export const FAL_KNOWN = {
  */
 const START_WITHIN_S = 900;
 
-const submitted = TypeCompiler.Compile(
+const submitted = schemaCheck(
   Type.Object({
     request_id: JobId,
     status_url: Type.Optional(GivenUrl),
@@ -45,9 +45,9 @@ const submitted = TypeCompiler.Compile(
     cancel_url: Type.Optional(GivenUrl),
   }),
 );
-const stored = TypeCompiler.Compile(Type.Object({ upload_url: GivenUrl, file_url: GivenUrl }));
-const called = TypeCompiler.Compile(Type.Object({ request_id: JobId }));
-const status = TypeCompiler.Compile(
+const stored = schemaCheck(Type.Object({ upload_url: GivenUrl, file_url: GivenUrl }));
+const called = schemaCheck(Type.Object({ request_id: JobId }));
+const status = schemaCheck(
   Type.Object({
     status: Type.String({ maxLength: 64 }),
     request_id: Type.Optional(Type.String()),
@@ -55,10 +55,10 @@ const status = TypeCompiler.Compile(
     error_type: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   }),
 );
-const file = TypeCompiler.Compile(
+const file = schemaCheck(
   Type.Object({ url: GivenUrl, content_type: Type.Optional(Type.Union([Type.String({ maxLength: 100 }), Type.Null()])) }),
 );
-const result = TypeCompiler.Compile(Type.Record(Type.String(), Type.Unknown()));
+const result = schemaCheck(Type.Record(Type.String(), Type.Unknown()));
 const ListPage = Type.Object({
   items: Type.Array(
     Type.Object({
@@ -71,7 +71,7 @@ const ListPage = Type.Object({
   next_cursor: Type.Optional(Type.Union([Type.String({ maxLength: 1000 }), Type.Null()])),
   has_more: Type.Optional(Type.Boolean()),
 });
-const listPage = TypeCompiler.Compile(ListPage);
+const listPage = schemaCheck(ListPage);
 
 const pathOf = (endpoint: string) => endpoint.split("/").map(encodeURIComponent).join("/");
 

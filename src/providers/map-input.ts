@@ -3,7 +3,7 @@
 // The `options` of the route in the catalogue define the conversion.
 import { ok } from "node:assert/strict";
 import { type Static, Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { schemaCheck } from "../domain/compiled-schema.ts";
 import { schemaFault } from "../domain/schema-errors.ts";
 import type { Json, JsonObject } from "../domain/types.ts";
 import type { AdapterContext } from "./port.ts";
@@ -61,7 +61,7 @@ export const RouteOptionsSchema = Type.Object(
 );
 type RouteOptions = Static<typeof RouteOptionsSchema>;
 
-const optionsCheck = TypeCompiler.Compile(RouteOptionsSchema);
+const optionsCheck = schemaCheck(RouteOptionsSchema);
 
 /** The first fault of a route's options as `path: message`; undefined if they are valid. */
 export const optionsFault = (options: JsonObject): string | undefined => {

@@ -2,7 +2,7 @@
 //
 // All input is untrusted.
 import { type Static, Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { schemaCheck } from "../domain/compiled-schema.ts";
 import type { Failure, FailureClass } from "../domain/types.ts";
 import type { ProviderResponse, SubmitOutcome } from "./port.ts";
 
@@ -12,10 +12,10 @@ export const JobId = Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$" 
 export const GivenUrl = Type.String({ pattern: "^https?://[^\\s\\u0000-\\u001f\\u007f]+$", maxLength: 8192 });
 export type GivenUrl = Static<typeof GivenUrl>;
 export const isGivenUrl = (value: unknown): value is GivenUrl => givenUrl.Check(value);
-const givenUrl = TypeCompiler.Compile(GivenUrl);
+const givenUrl = schemaCheck(GivenUrl);
 
 /** The widest format of job names: slashes and dots are allowed, but no segment that leaves the path. */
-const jobName = TypeCompiler.Compile(
+const jobName = schemaCheck(
   Type.String({ pattern: "^[A-Za-z0-9_][A-Za-z0-9_.=~-]*(/[A-Za-z0-9_][A-Za-z0-9_.=~-]*)*$", maxLength: 512 }),
 );
 export const isJobName = (value: unknown): value is string => jobName.Check(value);

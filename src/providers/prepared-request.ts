@@ -1,7 +1,7 @@
 // Composed requests: reads them back byte for byte and opens the files that they contain.
 import { ok } from "node:assert/strict";
 import { type Static, Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { schemaCheck } from "../domain/compiled-schema.ts";
 import type { FileBytes, InputFile, Json, PinnedCopy } from "../domain/types.ts";
 import { linkAt, withLinks } from "../inputs/pinned-links.ts";
 import { unknownCopy } from "./list-match.ts";
@@ -25,7 +25,7 @@ const composedRequest = Type.Object(
   },
   { additionalProperties: false },
 );
-const composed = TypeCompiler.Compile(composedRequest);
+const composed = schemaCheck(composedRequest);
 type Composed = Static<typeof composedRequest>;
 
 const generationOf = (ref: string): string => `gen_${ref.slice(0, ref.lastIndexOf("-"))}`;

@@ -2,7 +2,7 @@
 //
 // A prediction runs a model or one version of it.
 import { Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { schemaCheck } from "../domain/compiled-schema.ts";
 import type { FailureClass, ResultFile } from "../domain/types.ts";
 import { earliestOf, matchInput } from "./list-match.ts";
 import { endpointOf, inputOf } from "./map-input.ts";
@@ -33,9 +33,9 @@ const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) =
 
 /** The largest file that Replicate's storage accepts. */
 const MAX_UPLOAD_BYTES = 100 * 1_048_576;
-const stored = TypeCompiler.Compile(Type.Object({ urls: Type.Object({ get: GivenUrl }) }));
-const created = TypeCompiler.Compile(Type.Object({ id: JobId }));
-const prediction = TypeCompiler.Compile(
+const stored = schemaCheck(Type.Object({ urls: Type.Object({ get: GivenUrl }) }));
+const created = schemaCheck(Type.Object({ id: JobId }));
+const prediction = schemaCheck(
   Type.Object({
     id: JobId,
     status: Type.String({ maxLength: 64 }),
@@ -45,8 +45,8 @@ const prediction = TypeCompiler.Compile(
     completed_at: Nullable(Type.String()),
   }),
 );
-const fault = TypeCompiler.Compile(Type.Object({ title: Type.Optional(Type.String()), detail: Type.Optional(Type.Unknown()) }));
-const listPage = TypeCompiler.Compile(
+const fault = schemaCheck(Type.Object({ title: Type.Optional(Type.String()), detail: Type.Optional(Type.Unknown()) }));
+const listPage = schemaCheck(
   Type.Object({
     results: Type.Array(
       Type.Object({
@@ -61,7 +61,7 @@ const listPage = TypeCompiler.Compile(
     next: Nullable(GivenUrl),
   }),
 );
-const url = TypeCompiler.Compile(GivenUrl);
+const url = schemaCheck(GivenUrl);
 
 /**
  * Replicate reports the reason of a failure only as text. The first row whose patterns all match decides; a text that names both

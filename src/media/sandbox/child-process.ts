@@ -1,7 +1,7 @@
 // Runs jobs in one sandbox child: serves its reads and enforces its bounds.
 import { existsSync } from "node:fs";
 import { Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { schemaCheck } from "../../domain/compiled-schema.ts";
 import { Unreadable } from "../byte-source.ts";
 import type { ConfinementReport } from "./confine.ts";
 import {
@@ -81,7 +81,7 @@ export type WatchBounds = {
 /** A child with up to this much resident memory and address space after a job may be reused. */
 const KEPT_BYTES = 128 * 1024 * 1024;
 const KEPT_ADDRESS_BYTES = 400 * 1024 * 1024;
-const HELD = TypeCompiler.Compile(
+const HELD = schemaCheck(
   Type.Object({ limits: Type.Boolean(), network: Type.Boolean(), calls: Type.Boolean(), tied: Type.Boolean() }),
 );
 

@@ -1,6 +1,6 @@
 // Definitions of the sandbox jobs: options, reply and bounds of each.
 import { type Static, type TObject, Type } from "@sinclair/typebox";
-import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
+import { type SchemaCheck, schemaCheck } from "../../domain/compiled-schema.ts";
 import type { Depth } from "../formats/inspection.ts";
 
 /** Bounds of one job. Wall time excludes the time that the child waits for bytes or for CPU. */
@@ -80,11 +80,11 @@ export const JOBS = {
 export type JobName = keyof typeof JOBS;
 
 /** Validators for the reply of each job. */
-export const REPLIES: Readonly<Record<JobName, TypeCheck<TObject>>> = {
-  inspect: TypeCompiler.Compile(JOBS.inspect.reply),
-  thumbnail: TypeCompiler.Compile(JOBS.thumbnail.reply),
-  convert: TypeCompiler.Compile(JOBS.convert.reply),
-  readAgain: TypeCompiler.Compile(JOBS.readAgain.reply),
+export const REPLIES: Readonly<Record<JobName, SchemaCheck<TObject>>> = {
+  inspect: schemaCheck(JOBS.inspect.reply),
+  thumbnail: schemaCheck(JOBS.thumbnail.reply),
+  convert: schemaCheck(JOBS.convert.reply),
+  readAgain: schemaCheck(JOBS.readAgain.reply),
 };
 export type JobOptions<J extends JobName> = Static<(typeof JOBS)[J]["options"]>;
 export type JobReply<J extends JobName> = Static<(typeof JOBS)[J]["reply"]>;

@@ -46,12 +46,43 @@ const jobScope = (job: Job, c: AdapterContext): Scope => ({
   },
 });
 
+/** The members of an adapter that are compiled from templates, rules and pointers. */
+const COMPILED = {
+  ...{ auth: true, classOf: true, isOfAccount: true, uploads: true, readCallback: true },
+  ...{ submit: true, readSubmit: true, poll: true, readPoll: true, result: true, readResult: true, cancel: true },
+  ...{ find: true, readFind: true, readFindPage: true, list: true, readListPage: true },
+} as const satisfies Partial<Record<keyof Adapter, true>>;
+type Facts = Omit<Adapter, keyof typeof COMPILED>;
+
+/** What a dialect file states about its provider in plain values. */
+const factsOf = (dialect: Dialect): Facts => {
+  const { find, poll_every_s: [firstS, longestS] = POLL_EVERY_S } = dialect;
+  return {
+    id: dialect.id,
+    recovery: find.by,
+    findWindowMs: find.by === "none" ? 0 : find.window_s * 1000,
+    findSettleMs: find.by === "none" ? 0 : find.settle_s * 1000,
+    ...(find.by === "none" && find.callback_within_s !== undefined ? { callbackWaitMs: find.callback_within_s * 1000 } : {}),
+    pollEveryMs: [firstS * 1000, longestS * 1000],
+    pollLeastMs: (dialect.poll_least_s ?? firstS / 2) * 1000,
+    ...(JSON.stringify(dialect.submit.request).includes("{callback_url}") ? { sendsCallbacks: true as const } : {}),
+    watchMs: dialect.watch_s * 1000,
+    resultTtlMs: dialect.result_kept_s * 1000,
+    ...(dialect.submit_timeout_s === undefined ? {} : { submitMs: dialect.submit_timeout_s * 1000 }),
+    ...(dialect.largest_answer_mb === undefined ? {} : { largestAnswer: dialect.largest_answer_mb * 1_048_576 }),
+    ...(dialect.poll === undefined ? { answersAtOnce: true as const } : {}),
+    filesNeedKey: dialect.files_need_key ?? false,
+    ...(dialect.takes_links === false ? { takesNoLinks: true as const } : {}),
+    ...(dialect.cancel?.only_in === undefined ? {} : { cancelOnlyIn: dialect.cancel.only_in }),
+  };
+};
+
 /**
  * Creates the adapter of a dialect file of valid shape. @throws DialectError with the path of the fault, e.g.
  * `/submit/request/body/model: "rute" is not known here`
  */
 export const adapterOf = (dialect: Dialect): Adapter => {
-  const { auth, find, cancel, headers = {}, poll_every_s: [firstS, longestS] = POLL_EVERY_S } = dialect;
+  const { auth, find, cancel, headers = {} } = dialect;
   const judge = within("failures", () => judgeOf(dialect.failures, dialect.says));
   const isBilled = within("billed", () => billedSign(dialect.billed));
   const submit = within("submit/request", () => requestOf(dialect.submit.request, headers, SUBMIT_KNOWN));
@@ -85,24 +116,8 @@ export const adapterOf = (dialect: Dialect): Adapter => {
   const cancelling = cancel && within("cancel/request", () => requestOf(cancel.request, headers, JOB_KNOWN));
 
   return {
-    id: dialect.id,
-    recovery: find.by,
-    findWindowMs: find.by === "none" ? 0 : find.window_s * 1000,
-    findSettleMs: find.by === "none" ? 0 : find.settle_s * 1000,
-    ...(find.by === "none" && find.callback_within_s !== undefined ? { callbackWaitMs: find.callback_within_s * 1000 } : {}),
-    pollEveryMs: [firstS * 1000, longestS * 1000],
-    pollLeastMs: (dialect.poll_least_s ?? firstS / 2) * 1000,
-    ...(JSON.stringify(dialect.submit.request).includes("{callback_url}") ? { sendsCallbacks: true as const } : {}),
-    watchMs: dialect.watch_s * 1000,
-    resultTtlMs: dialect.result_kept_s * 1000,
-    ...(dialect.submit_timeout_s === undefined ? {} : { submitMs: dialect.submit_timeout_s * 1000 }),
-    ...(dialect.largest_answer_mb === undefined ? {} : { largestAnswer: dialect.largest_answer_mb * 1_048_576 }),
-    ...(poll ? {} : { answersAtOnce: true }),
-    filesNeedKey: dialect.files_need_key ?? false,
+    ...factsOf(dialect),
     ...(uploads ? { uploads } : {}),
-    ...(dialect.takes_links === false ? { takesNoLinks: true as const } : {}),
-    ...(cancel?.only_in === undefined ? {} : { cancelOnlyIn: cancel.only_in }),
-
     auth: (key, nowMs) =>
       "header" in auth
         ? { [auth.header]: auth.value.replace("{key}", key) }
@@ -148,5 +163,20 @@ export const adapterOf = (dialect: Dialect): Adapter => {
         }
       : {}),
   };
+};
+
+/**
+ * The adapter of a dialect that was validated before its release. It is compiled when one of its compiled members is first read:
+ * a service uses few of the dialects, and a start does not wait for them.
+ */
+export const adapterOnUse = (dialect: Dialect): Adapter => {
+  let compiled: Adapter | undefined;
+  const whole = () => {
+    compiled ??= adapterOf(dialect);
+    return compiled;
+  };
+  const members = Object.keys(COMPILED) as (keyof typeof COMPILED)[];
+  const onUse = members.map((name) => [name, { enumerable: true, get: () => whole()[name] }] as const);
+  return Object.defineProperties(factsOf(dialect) as Adapter, Object.fromEntries(onUse));
 };
 const NOTHING = { kind: "unclear", detail: "nothing that can be read" } as const;

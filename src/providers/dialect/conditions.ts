@@ -1,6 +1,6 @@
 // Conditions of a dialect file: presence, number and value of a request's fields.
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { schemaCheck } from "../../domain/compiled-schema.ts";
 import type { Json } from "../../domain/types.ts";
 import { readPlaceholder } from "../request-body.ts";
 import { DialectError, type Known, pathReading, type Scope } from "./placeholders.ts";
@@ -35,7 +35,7 @@ type Condition =
 
 const countOf = (value: Json | undefined): number => (value === undefined ? 0 : Array.isArray(value) ? value.length : 1);
 
-const check = TypeCompiler.Compile(ConditionSchema);
+const check = schemaCheck(ConditionSchema);
 
 /** Compiles a condition. @throws DialectError for an invalid condition, and for an unknown name */
 export const conditionReading = (written: unknown, known: Known): ((scope: Scope) => boolean) => {

@@ -3,11 +3,11 @@
 // A load with faults fails and reports all of them, each as `path: message`.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { schemaCheck } from "../../domain/compiled-schema.ts";
 import { schemaFault } from "../../domain/schema-errors.ts";
 import type { JsonObject } from "../../domain/types.ts";
 import type { Adapter } from "../port.ts";
-import { adapterOf } from "./adapter.ts";
+import { adapterOf, adapterOnUse } from "./adapter.ts";
 import { BUILT_IN_DIALECTS } from "./built-in.ts";
 import { DialectError } from "./placeholders.ts";
 import { type Dialect, DialectSchema } from "./schema.ts";
@@ -31,13 +31,7 @@ export class DialectsError extends Error {
 }
 const UNREAD = /^[^#]*: cannot be read/;
 
-type Checks = ReturnType<typeof TypeCompiler.Compile<typeof DialectSchema>>;
-let checks: Checks | undefined;
-/** Compiled for the first file of the operator, so that a start without one does not wait for it. */
-const checksOf = (): Checks => {
-  checks ??= TypeCompiler.Compile(DialectSchema);
-  return checks;
-};
+const dialectCheck = schemaCheck(DialectSchema);
 
 /** `isShipped`: validated before release. */
 type Written = { path: string; content: JsonObject; isShipped?: true };
@@ -52,8 +46,8 @@ const completed = (written: Written, all: readonly Written[]): JsonObject => {
 };
 
 const requireDialectShape = (content: JsonObject): void => {
-  if (checksOf().Check(content)) return;
-  const first = checksOf().Errors(content).First();
+  if (dialectCheck.Check(content)) return;
+  const first = dialectCheck.Errors(content).First();
   const { path, message } = first ? schemaFault(first) : { path: "/", message: "is not a dialect" };
   throw new DialectError(`${path || "/"}: ${message}`);
 };
@@ -71,9 +65,10 @@ const requireKeyForm = ({ key_form: form }: Dialect): void => {
 };
 
 const loadedDialect = (content: JsonObject, isShipped: boolean): LoadedDialect => {
-  if (!isShipped) requireDialectShape(content);
   const dialect = content as unknown as Dialect;
-  if (!isShipped) requireKeyForm(dialect);
+  if (isShipped) return { dialect, adapter: adapterOnUse(dialect) };
+  requireDialectShape(content);
+  requireKeyForm(dialect);
   return { dialect, adapter: adapterOf(dialect) };
 };
 
