@@ -66,12 +66,13 @@ const filledRoute = (route: WrittenRoute): Route => ({
 /** States `excludes` on both sides, so that each field names all fields that it excludes. */
 const filledFields = (fields: Model["fields"]): Model["fields"] => {
   const filled: Model["fields"] = {};
+  const excluding = FIELD_NAMES.filter((name) => fields[name]?.excludes !== undefined);
   for (const name of FIELD_NAMES) {
     const field = fields[name];
     if (!field) continue;
     const isExcluded = (other: FieldName) =>
-      field.excludes?.includes(other) || (fields[other]?.excludes ?? []).includes(name) || false;
-    const excludes = FIELD_NAMES.filter((other) => fields[other] && isExcluded(other));
+      field.excludes?.includes(other) || (excluding.includes(other) && fields[other]?.excludes?.includes(name)) || false;
+    const excludes = excluding.length === 0 ? [] : FIELD_NAMES.filter((other) => fields[other] && isExcluded(other));
     filled[name] = excludes.length > 0 ? { ...field, excludes } : field;
   }
   return filled;
@@ -150,8 +151,12 @@ const shippedProviders = (): string[] => [
   ...new Set(Object.values(BUILT_IN_MODELS as Shipped).flatMap(({ routes }) => routes.map(({ provider }) => provider))),
 ];
 
+let builtIn: Catalogue | undefined;
 /** The built-in catalogue. Tests validate it before a release, so a start does not. */
-export const builtInCatalogue = (): Catalogue => catalogueOver(Object.values(BUILT_IN_MODELS as Shipped).map(filledModel));
+export const builtInCatalogue = (): Catalogue => {
+  builtIn ??= catalogueOver(Object.values(BUILT_IN_MODELS as Shipped).map(filledModel));
+  return builtIn;
+};
 
 /**
  * Loads the catalogue of a directory: every `models/*.json` and `models/*.jsonc` (both may hold comments and trailing commas).

@@ -61,6 +61,9 @@ const AWAITS_ANSWER: ReadonlySet<Leaf> = new Set([
   "running.confirming.result",
 ]);
 
+/** Shared, because most hosts wait. */
+const RESTED = Promise.resolve();
+
 type Living = { actor: Actor<typeof generationMachine>; outputs: MachineOutput[] };
 
 export class ActorHost {
@@ -72,7 +75,7 @@ export class ActorHost {
   private living: Living | null = null;
   private version = 0;
   private isBusy = false;
-  private working: Promise<void> = Promise.resolve();
+  private working: Promise<void> = RESTED;
   private isOver = false;
 
   constructor(of: { seq: number; id: string; accountSeq: number }, deps: HostDeps) {

@@ -42,7 +42,9 @@ import type { Session } from "./session.ts";
 import type { Terminal } from "./terminal.ts";
 import { versionLine } from "./version.ts";
 
-const ADDITIONS = [
+type Addition = (program: Command, session: Session) => void;
+
+const ADDITIONS: readonly Addition[] = [
   addServe,
   addConfig,
   addAccounts,
@@ -82,8 +84,14 @@ const ADDITIONS = [
   addLicenses,
 ];
 
-/** All commands of the binary, ready to parse. `isJson`: the caller prints usage errors. */
-export const buildProgram = (session: Session, isJson = false): Command => {
+/** A start does not wait for the other commands. */
+const additionsFor = ([first]: readonly string[]): readonly Addition[] => (first === "serve" ? [addServe] : ADDITIONS);
+
+/**
+ * The commands of the binary, ready to parse. `isJson`: the caller prints usage errors.
+ * @param words a command line; only the commands that it may name are added. Default: all.
+ */
+export const buildProgram = (session: Session, isJson = false, words: readonly string[] = []): Command => {
   const { terminal } = session;
   const program = new Command("genrouter")
     .description("One key and one request shape for image, video and audio generation; the cheapest route first, charged once.")
@@ -112,7 +120,7 @@ export const buildProgram = (session: Session, isJson = false): Command => {
       terminal.quiet = flags.quiet === true;
       if (!flags.color) terminal.colour = false;
     });
-  for (const add of ADDITIONS) add(program, session);
+  for (const add of additionsFor(words)) add(program, session);
   // Commands inherit these settings only when `command()` creates them, so they are applied to each command here.
   const settle = (command: Command): void => {
     command.exitOverride().copyInheritedSettings(program);
@@ -166,7 +174,7 @@ export const run = async (given: readonly string[], terminal: Terminal, env: Ses
   const session: Session = { terminal, env, exit: EXITS.ok, isIgnoredReported: isJson };
   if (note !== null && !isJson) terminal.note(note);
   try {
-    await buildProgram(session, isJson).parseAsync(words, { from: "user" });
+    await buildProgram(session, isJson, words).parseAsync(words, { from: "user" });
     return session.exit;
   } catch (fault) {
     // Commander has already printed the error; requested help and version output are no fault.

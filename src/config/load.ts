@@ -270,8 +270,10 @@ export const checkSettings = (
   faults.push(...entries.map(strangeLine).filter((line) => line !== undefined));
   const settings = laid(entries.filter(({ path }) => isSetting(path)));
   const read = readOf(settings, ignored);
-  // For a union, every alternative reports an error. Only the first error of a path is kept.
-  const byPath = new Map([...Value.Errors(SettingsSchema, read.settings)].reverse().map((fault) => [fault.path, fault]));
+  // For a union, every alternative reports an error. Only the first error of a path is kept. A search for errors takes longer
+  // than a check.
+  const errors = Value.Check(SettingsSchema, read.settings) ? [] : [...Value.Errors(SettingsSchema, read.settings)];
+  const byPath = new Map(errors.reverse().map((fault) => [fault.path, fault]));
   const misfits = [...byPath.values()].reverse();
   faults.push(...misfits.map((fault) => faultLine(fault, settings)));
   const bad = misfits.map(({ path }) => path.slice(1).replaceAll("/", "."));

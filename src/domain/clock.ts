@@ -12,6 +12,19 @@ export interface Clock {
 /** Bun fires timers above 2^31-1 ms immediately, so a long wait is split into steps. */
 const MAX_TIMER_MS = 3_600_000;
 
+/** Returns the function that cancels it. */
+const longTimer = (ms: number, then: () => void): (() => void) => {
+  let leftMs = ms;
+  let timer: ReturnType<typeof setTimeout>;
+  const arm = () => {
+    const stepMs = Math.min(leftMs, MAX_TIMER_MS);
+    leftMs -= stepMs;
+    timer = setTimeout(leftMs > 0 ? arm : then, stepMs);
+  };
+  arm();
+  return () => clearTimeout(timer);
+};
+
 /**
  * The machine's clock. Elapsed time comes from the monotonic clock, so a jump of the wall clock neither fires deadlines early nor
  * delays them. `notBeforeMs` is the highest time that a former process has seen.
@@ -23,14 +36,9 @@ export const systemClock = (notBeforeMs = 0): Clock => {
     nowMs: () => Math.floor(startMs + (performance.now() - startMono)),
     aheadMs: () => startMs + (performance.now() - startMono) - Date.now(),
     after: (ms, then) => {
-      let leftMs = Math.max(0, ms);
-      let timer: ReturnType<typeof setTimeout>;
-      const arm = () => {
-        const stepMs = Math.min(leftMs, MAX_TIMER_MS);
-        leftMs -= stepMs;
-        timer = setTimeout(leftMs > 0 ? arm : then, stepMs);
-      };
-      arm();
+      if (ms > MAX_TIMER_MS) return longTimer(ms, then);
+      // A closure of few variables: each running generation has such a timer.
+      const timer = setTimeout(then, Math.max(0, ms));
       return () => clearTimeout(timer);
     },
   };

@@ -115,13 +115,14 @@ export const createTaskRunner = (
     if (left.length > 0) running.set(seq, left);
     else running.delete(seq);
   };
-  const add = (seq: number, n: number, kind: TaskKind, make: (over: (one: Running) => void) => Running) => {
+  const over = (seq: number, one: Running) => remove(seq, (other) => other === one);
+  const add = (seq: number, n: number, kind: TaskKind, make: () => Running) => {
     if (of(seq).some((one) => one.n === n && one.kind === kind)) return;
-    const made = make((one) => remove(seq, (other) => other === one));
+    const made = make();
     running.set(seq, [...of(seq), made]);
   };
 
-  const begin = (seq: number, n: number, kind: TaskKind, work: (task: Task) => Promise<void>, over: (one: Running) => void) => {
+  const begin = (seq: number, n: number, kind: TaskKind, work: (task: Task) => Promise<void>) => {
     const abort = new AbortController();
     const { signal } = abort;
     let endPause = () => {};
@@ -144,7 +145,7 @@ export const createTaskRunner = (
     const done = untilDone()
       // The task was cancelled while it waited for its next run.
       .catch(() => undefined)
-      .finally(() => over(one));
+      .finally(() => over(seq, one));
     const one: Running = { n, kind, stop: () => abort.abort(), hurry: () => endPause(), stopped: () => done };
     return one;
   };
@@ -160,15 +161,13 @@ export const createTaskRunner = (
     readonly kind: TaskKind;
     private readonly memory: Memory;
     private readonly turn: TaskStep<Memory>;
-    private readonly over: (one: Running) => void;
 
-    constructor(seq: number, n: number, kind: TaskKind, memory: Memory, turn: TaskStep<Memory>, over: (one: Running) => void) {
+    constructor(seq: number, n: number, kind: TaskKind, memory: Memory, turn: TaskStep<Memory>) {
       this.seq = seq;
       this.n = n;
       this.kind = kind;
       this.memory = memory;
       this.turn = turn;
-      this.over = over;
       this.underWay = this.take();
     }
 
@@ -190,7 +189,7 @@ export const createTaskRunner = (
     private async take(): Promise<void> {
       const pauseMs = await this.pauseAfterTurn();
       this.underWay = null;
-      if (this.isOver || pauseMs === null) this.over(this);
+      if (this.isOver || pauseMs === null) over(this.seq, this);
       else
         this.takeBack = clock.after(pauseMs, () => {
           this.takeBack = null;
@@ -219,8 +218,8 @@ export const createTaskRunner = (
   }
 
   return {
-    run: (seq, n, kind, work) => add(seq, n, kind, (over) => begin(seq, n, kind, work, over)),
-    repeat: (seq, n, kind, memory, turn) => add(seq, n, kind, (over) => new Repeated(seq, n, kind, memory, turn, over)),
+    run: (seq, n, kind, work) => add(seq, n, kind, () => begin(seq, n, kind, work)),
+    repeat: (seq, n, kind, memory, turn) => add(seq, n, kind, () => new Repeated(seq, n, kind, memory, turn)),
     isRunning: (seq, n, kinds) => of(seq).some((one) => one.n === n && kinds.includes(one.kind)),
     hurry: (seq, n) => {
       const nowMs = clock.nowMs();
