@@ -6,6 +6,7 @@ import type { Mutation, MutationResult } from "../../domain/mutations.ts";
 import type { Credits } from "../../domain/types.ts";
 import type { Migrated } from "../migration-report.ts";
 import type { Mode, Store } from "../store.ts";
+import { recordClose, takeCloseRecord } from "./clean-close.ts";
 import { requireNoCorruption } from "./corruption-check.ts";
 import { claimDirectory, inodeOf } from "./directory-lock.ts";
 import { withCorruptionErrors } from "./errors.ts";
@@ -80,10 +81,11 @@ const commitThrough =
 
 type Opened = { epoch: number; newestGeneration: number };
 /** Prepares the file before the writer thread opens it, so that the caller receives errors. */
-const beginEpoch = (path: string, { mode, migrated }: StoreOptions, pragmas: Pragmas): Opened => {
+const beginEpoch = (path: string, { dir, mode, migrated }: StoreOptions, pragmas: Pragmas): Opened => {
+  const isUnchanged = takeCloseRecord(dir);
   const db = openWriter(path, pragmas);
   try {
-    requireNoCorruption(db, path);
+    if (!isUnchanged) requireNoCorruption(db, path);
     const epoch = ownDatabase(db, path, mode, Date.now(), migrated);
     return { epoch, newestGeneration: newestGenerationOf(db) };
   } finally {
@@ -119,8 +121,12 @@ export const openSqliteStore = async (options: StoreOptions): Promise<Store> => 
       close: async () => {
         unmarkLog(options.dir);
         await reads.close();
-        await writer.send({ close: true }).catch(() => undefined);
+        const isClosed = await writer.send({ close: true }).then(
+          () => true,
+          () => false,
+        );
         writer.end();
+        if (isClosed && claim.lostTo(path, inode) === null) recordClose(options.dir);
         claim.release();
       },
     };
