@@ -57,6 +57,7 @@ export const createDiskSpace = ({ dir, clock, log }: { dir: string; clock: Clock
       return {
         path: incoming.path,
         write: (...chunks) => counting(incoming.write(...chunks)),
+        hold: (chunks) => incoming.hold(chunks),
         keep: (file) => counting(incoming.keep(file)),
         discard: () => incoming.discard(),
       };

@@ -1,5 +1,5 @@
 // Stores result files on local disk: written aside, synced, then renamed into place.
-import { access, mkdir, open, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
+import { access, mkdir, open, readdir, rename, rm, rmdir, unlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { onDisk, syncDirectory } from "./durable-write.ts";
 import { type Files, type Incoming, StorageRefused } from "./port.ts";
@@ -48,6 +48,9 @@ const openSyncs = () => {
   };
 };
 
+/** Only the owner can read the files. */
+const MODE = 0o600;
+
 type OpenFile = Awaited<ReturnType<typeof open>>;
 
 /** A file being received on local disk, which may be stored elsewhere. */
@@ -86,6 +89,9 @@ const writeAll = async (file: OpenFile, chunks: readonly Uint8Array[]): Promise<
   for (let rest = behind(chunks, 0); rest.length > 0; )
     rest = behind(rest, (await file.writev(rest.slice(0, PIECES_AT_ONCE))).bytesWritten);
 };
+
+const joined = (chunks: readonly Uint8Array[]): Uint8Array =>
+  chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
 
 /** Reports whether an error means that the name does not exist. */
 const isMissing = (error: unknown) => error instanceof Error && "code" in error && error.code === "ENOENT";
@@ -162,23 +168,46 @@ export const createLocalStorage = async (dir: string): Promise<LocalFiles> => {
     onDisk(async () => {
       if (!isName(id, n)) throw new StorageRefused("that is not the name of a result file");
       const path = join(aside, `${id}.${n}.${++received}.part`);
-      const part = await open(path, "wx", 0o600);
-      let isOpen = true;
+      let part: OpenFile | undefined;
+      let isOnDisk = false;
+      let isClosed = false;
       let isKept = false;
+      /** The whole file: it is written with one call. */
+      let held: readonly Uint8Array[] | undefined;
+      const opened = async (): Promise<OpenFile> => {
+        part ??= await open(path, "wx", MODE);
+        isOnDisk = true;
+        return part;
+      };
       const close = async () => {
-        if (!isOpen) return;
-        isOpen = false;
-        await part.close();
+        if (isClosed) return;
+        isClosed = true;
+        await part?.close();
+      };
+      const finish = async (flush: boolean): Promise<void> => {
+        if (isClosed) return;
+        if (held !== undefined) {
+          isOnDisk = true;
+          await writeFile(path, joined(held), { flag: "wx", mode: MODE, flush });
+          held = undefined;
+          isClosed = true;
+          return;
+        }
+        const file = await opened();
+        if (flush) await file.sync();
+        await close();
       };
       return {
         path,
-        write: (...chunks) => onDisk(() => writeAll(part, chunks)),
-        end: () => onDisk(close),
+        write: (...chunks) => onDisk(async () => writeAll(await opened(), chunks)),
+        hold: (chunks) => {
+          held = chunks;
+        },
+        end: () => onDisk(() => finish(false)),
         keep: () =>
           onDisk(async () => {
-            await part.sync();
-            await close();
             // Order: bytes, name, directory. A crash in between leaves either the previous file or the complete new one.
+            await finish(true);
             await move(path, homeOf(id), pathOf(id, n));
             isKept = true;
             await sync(homeOf(id));
@@ -186,7 +215,7 @@ export const createLocalStorage = async (dir: string): Promise<LocalFiles> => {
         discard: async () => {
           // Best effort: remaining partial files are deleted at the next start.
           await close().catch(() => {});
-          if (!isKept) await unlink(path).catch(() => {});
+          if (isOnDisk && !isKept) await unlink(path).catch(() => {});
         },
       };
     });

@@ -6,13 +6,15 @@ import type { StoredFile } from "../domain/types.ts";
 export interface Incoming {
   /** Appends the chunks in order. */
   write(...chunks: readonly Uint8Array[]): Promise<void>;
+  /** Takes the whole file instead of writes. Its bytes are in memory, and not at `path`, until `keep`. */
+  hold(chunks: readonly Uint8Array[]): void;
   /**
    * Makes the bytes written so far durable and visible.
    * @param file the properties that will be recorded
    * @throws StorageUnavailable if the same call can be retried later, StorageRefused if it cannot
    */
   keep(file: StoredFile): Promise<void>;
-  /** Local path of the bytes received so far, for measuring. */
+  /** Local path of the bytes written so far, for measuring. */
   readonly path: string;
   discard(): Promise<void>;
 }

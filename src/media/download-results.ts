@@ -136,7 +136,8 @@ const openReceive = (options: CollectOptions) => {
       const incoming = await files.receive(what.generationId, n);
       undo.push(incoming);
       const claims = [headers.get("content-type"), result.mime];
-      const arrived = await receiveBody(response, incoming, { kind, mostBytes: resultBytes, claims, alive: watch.rest });
+      const isAlone = what.results.length === 1;
+      const arrived = await receiveBody(response, incoming, { kind, mostBytes: resultBytes, claims, alive: watch.rest, isAlone });
       watch.end();
       const { generationId, provider } = what;
       const ready = await normalize({ generationId, n, kind, provider, incoming, arrived }, signal, undo);

@@ -63,6 +63,8 @@ export const createNormalizeResult = ({ files, sandbox, resultBytes, convertPixe
     const { generationId, n, provider, before, signal, undo } = task;
     const made = await files.receive(generationId, n);
     undo.push(made);
+    // Creates the file, which the conversion writes at any offset.
+    await made.write();
     const file = await open(made.path, "r+").catch(notWritten);
     let bytes = 0;
     try {

@@ -37,6 +37,8 @@ export type ReceiveOptions = {
   claims: readonly (string | null | undefined)[];
   /** Called for each received chunk. */
   alive: () => void;
+  /** The result has no other file. */
+  isAlone: boolean;
 };
 
 /**
@@ -156,7 +158,7 @@ export const receiveBody = async (response: Response, incoming: Incoming, option
   const reader = response.body?.getReader();
   if (!reader) throw passage.broken("it is empty");
   const hash = new Bun.CryptoHasher("sha256");
-  const kept = gathering(incoming);
+  const kept = gathering(incoming, options.isAlone);
   const looking = openLooking(passage, options);
   let bytes = 0;
   try {

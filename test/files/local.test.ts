@@ -37,6 +37,19 @@ test("shows a file only after it is kept, and then whole", async () => {
   expect(await textOf(await createLocalStorage(dir), "gen_1a", 1)).toBe("one two");
 });
 
+test("writes a held file when it is kept, and leaves nothing of one that is discarded", async () => {
+  const files = await createLocalStorage(dir);
+  const [kept, dropped] = [await files.receive("gen_1a", 1), await files.receive("gen_1a", 2)];
+  for (const incoming of [kept, dropped]) incoming.hold([bytesOf("one "), bytesOf("two")]);
+  expect(await everything()).toEqual([]);
+  await kept.keep();
+  await kept.discard();
+  await dropped.discard();
+  expect(await textOf(files, "gen_1a", 1)).toBe("one two");
+  expect(await everything()).toEqual(["gen_1a.1"]);
+  expect((await stat(join(dir, "gen_1a", "gen_1a.1"))).mode & 0o777).toBe(0o600);
+});
+
 test("receives a file in any number of chunks, including empty ones", async () => {
   const files = await createLocalStorage(dir);
   const incoming = await files.receive("gen_1a", 1);
@@ -157,8 +170,10 @@ describe("disk errors", () => {
     const probe = await files.receive("gen_1a", 1);
     const next = probe.path.replace(/\.(\d+)\.part$/, (_, count) => `.${Number(count) + 1}.part`);
     await symlink("/dev/full", next);
-    expect(await rejection(files.receive("gen_1a", 1))).toBe("the disk returned an error: EEXIST");
-    await probe.discard();
+    const incoming = await files.receive("gen_1a", 1);
+    expect(await rejection(incoming.write(bytesOf("x")))).toBe("the disk returned an error: EEXIST");
+    incoming.hold([bytesOf("x")]);
+    expect(await rejection(incoming.keep())).toBe("the disk returned an error: EEXIST");
   });
 
   const isRoot = process.getuid?.() === 0;
@@ -191,7 +206,7 @@ describe("disk errors", () => {
     await rm(join(dir, "gone"), { recursive: true });
     expect(await rejection(incoming.keep())).toBe("the disk returned an error: ENOENT");
     await incoming.discard();
-    expect(await rejection(files.receive("gen_1a", 1))).toBe("the disk returned an error: ENOENT");
+    expect(await rejection((await files.receive("gen_1a", 1)).write())).toBe("the disk returned an error: ENOENT");
   });
 
   test("does not include a path in an error message", async () => {
@@ -203,6 +218,7 @@ describe("disk errors", () => {
 test("denies group and others access to files", async () => {
   const files = await createLocalStorage(dir);
   const incoming = await files.receive("gen_1a", 1);
+  await incoming.write();
   expect((await stat(incoming.path)).mode & 0o077).toBe(0);
   await incoming.discard();
 });

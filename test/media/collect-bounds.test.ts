@@ -52,14 +52,19 @@ describe("storage refuses a file", () => {
     const full: Pick<Files, "receive"> = {
       receive: async () => {
         const device = await open("/dev/full", "w");
+        let held: readonly Uint8Array[] = [];
+        const write = async (...chunks: readonly Uint8Array[]) => {
+          await device.writev(chunks).catch((error: NodeJS.ErrnoException) => {
+            throw new StorageRefused(`the disk returned an error: ${error.code}`);
+          });
+        };
         return {
           path: "/dev/full",
-          write: async (...chunks) => {
-            await device.writev(chunks).catch((error: NodeJS.ErrnoException) => {
-              throw new StorageRefused(`the disk returned an error: ${error.code}`);
-            });
+          write,
+          hold: (chunks) => {
+            held = chunks;
           },
-          keep: async () => {},
+          keep: () => write(...held),
           discard: () => device.close(),
         };
       },

@@ -174,7 +174,7 @@ export const createUploadBeforeCommit = ({ local, bucket, standing, clock, repor
       over();
       await incoming.discard();
     };
-    return { path: incoming.path, write: incoming.write, keep, discard };
+    return { path: incoming.path, write: incoming.write, hold: incoming.hold, keep, discard };
   };
 
   return {

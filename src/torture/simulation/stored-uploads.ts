@@ -45,6 +45,7 @@ export const createUploadStorage = (of: {
           await life.sleep(dice.between(0, 20));
           incoming.get(path)?.push(...chunks.map((chunk) => chunk.slice()));
         },
+        hold: (chunks) => void incoming.set(path, [...chunks]),
         keep: async () => {
           await requireAvailable(2_000);
           stored.set(id, received(path) ?? new Uint8Array());
