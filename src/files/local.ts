@@ -1,6 +1,7 @@
 // Stores result files on local disk: written aside, synced, then renamed into place.
 import { access, mkdir, open, readdir, rename, rm, rmdir, unlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { joined } from "../collections/chunks.ts";
 import { onDisk, syncDirectory } from "./durable-write.ts";
 import { type Files, type Incoming, StorageRefused } from "./port.ts";
 
@@ -89,9 +90,6 @@ const writeAll = async (file: OpenFile, chunks: readonly Uint8Array[]): Promise<
   for (let rest = behind(chunks, 0); rest.length > 0; )
     rest = behind(rest, (await file.writev(rest.slice(0, PIECES_AT_ONCE))).bytesWritten);
 };
-
-const joined = (chunks: readonly Uint8Array[]): Uint8Array =>
-  chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
 
 /** Reports whether an error means that the name does not exist. */
 const isMissing = (error: unknown) => error instanceof Error && "code" in error && error.code === "ENOENT";

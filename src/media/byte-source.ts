@@ -1,4 +1,5 @@
 // Interfaces and helpers for reading the bytes of an untrusted file.
+import { joined } from "../collections/chunks.ts";
 
 /** A file with random access. `start` and `end` are in bytes; `end` is exclusive and at most the size. */
 export interface ByteReader {
@@ -22,17 +23,6 @@ export const inTurn = (): (<T>(work: () => Promise<T>) => Promise<T>) => {
 
 /** Decodes bytes as Latin-1, one character for each byte. */
 export const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
-
-/** Concatenates several chunks into one buffer. */
-export const joined = (chunks: readonly Uint8Array[]): Uint8Array => {
-  const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
-};
 
 /** Returns a range of a file that is held in memory as several chunks. The bytes are copied only if the range spans chunks. */
 export const rangeOf = (chunks: readonly Uint8Array[], start: number, end: number): Uint8Array => {

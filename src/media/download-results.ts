@@ -136,7 +136,8 @@ const openReceive = (options: CollectOptions) => {
       const incoming = await files.receive(what.generationId, n);
       undo.push(incoming);
       const claims = [headers.get("content-type"), result.mime];
-      const isAlone = what.results.length === 1;
+      // A result inside a response may be in the bucket already, under the name that it gets here.
+      const isAlone = what.results.length === 1 && !isSpooled(result.url);
       const arrived = await receiveBody(response, incoming, { kind, mostBytes: resultBytes, claims, alive: watch.rest, isAlone });
       watch.end();
       const { generationId, provider } = what;

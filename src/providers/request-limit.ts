@@ -15,6 +15,12 @@ const UNRAISED = 256;
  */
 const KEEPS_FREED = { MIMALLOC_PURGE_DELAY: "15000", MIMALLOC_PURGE_HOLES_MIN_INTERVAL: "60000" };
 
+/**
+ * The engine's last compiler tier is off: whole generations are as fast without it, a new process reaches its speed earlier, and
+ * an idle one takes 80 MB less after a load.
+ */
+const ENGINE = { BUN_JSC_useFTLJIT: "0" };
+
 /** How many concurrent requests this process may have, to all hosts together. */
 export const requestLimit = (): number => Number(process.env[VARIABLE]) || UNRAISED;
 
@@ -31,5 +37,5 @@ export const raiseRequestLimit = (limit = 4096): boolean => {
   // In a compiled binary the script is inside the executable and is not an argument.
   const script = process.argv[1]?.startsWith("/$bunfs/") ? [] : process.argv.slice(1, 2);
   const argv = [process.execPath, ...process.execArgv, ...script, ...process.argv.slice(2)];
-  return process.execve(process.execPath, argv, { [VARIABLE]: String(limit), ...KEEPS_FREED, ...env });
+  return process.execve(process.execPath, argv, { [VARIABLE]: String(limit), ...KEEPS_FREED, ...ENGINE, ...env });
 };

@@ -19,8 +19,11 @@ export type Part = { n: number; etag: string };
 /** All methods throw BucketError; an aborted request rejects with the reason of the signal. */
 export interface Bucket {
   nameOf(generationId: string, object: number | string): string;
-  /** Writes an object in one request. The service verifies the hash. */
-  put(name: string, bytes: Uint8Array, sha256: string, words: ObjectHeaders, signal: AbortSignal): Promise<void>;
+  /**
+   * Writes an object in one request. The service verifies the hash.
+   * @returns whether the response has the entity tag of the object, which a service sends when it has stored the object
+   */
+  put(name: string, bytes: Uint8Array, sha256: string, words: ObjectHeaders, signal: AbortSignal): Promise<boolean>;
   /** Writes an object only if the name does not exist. @returns false if it exists */
   putNew(name: string, bytes: Uint8Array, sha256: string, words: ObjectHeaders, signal: AbortSignal): Promise<boolean>;
   /** Starts a multipart upload. */
@@ -153,8 +156,10 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
     if (answered.status !== 200) throw faultOf(answered.status, answered.text);
     return answered;
   };
-  const put = async (name: string, body: Uint8Array, sha256: string, words: ObjectHeaders, signal: AbortSignal) =>
-    void (await sendWithRetry("PUT", name, { body, sha256, headers: wordsOf(words, sha256), signal }));
+  const put = async (name: string, body: Uint8Array, sha256: string, words: ObjectHeaders, signal: AbortSignal) => {
+    const { headers } = await sendWithRetry("PUT", name, { body, sha256, headers: wordsOf(words, sha256), signal });
+    return headers.has("etag");
+  };
   const head = async (name: string, signal: AbortSignal): Promise<ObjectHead | undefined> => {
     const { status, headers, text } = await ask("HEAD", name, { signal });
     if (status === 404) return undefined;

@@ -10,7 +10,7 @@ import { dispositionOf, FILE_CACHE_CONTROL, fileName } from "../serve.ts";
 import { BucketError } from "./errors.ts";
 import type { BucketHealth, ReportHealth } from "./health.ts";
 import type { Bucket, ObjectHeaders } from "./s3-client.ts";
-import { LocalDamage, uploadFile } from "./upload.ts";
+import { LocalDamage, uploadFile, uploadHeld } from "./upload.ts";
 
 export type ArrivingOptions = {
   local: Pick<LocalFiles, "receive">;
@@ -66,6 +66,9 @@ export const headersOf = (id: string, { n, mime }: Pick<StoredFile, "n" | "mime"
   cacheControl: FILE_CACHE_CONTROL,
 });
 
+/** The bytes of a file: the path of a local file, or its chunks in memory. */
+type Bytes = string | readonly Uint8Array[];
+
 /** Bounds concurrency; further callers wait in order of arrival. */
 const openPlaces = (places: number) => {
   let free = places;
@@ -89,13 +92,14 @@ export const createUploadBeforeCommit = ({ local, bucket, standing, clock, repor
   let setAside = 0;
 
   const pause = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
-  const upload = async (id: string, file: StoredFile, path: string, signal: AbortSignal): Promise<void> => {
+  const upload = async (id: string, file: StoredFile, from: Bytes, signal: AbortSignal): Promise<void> => {
     signal.throwIfAborted();
     const { bytes, sha256 } = file;
-    const what = { name: bucket.nameOf(id, file.object ?? file.n), path, bytes, sha256, words: headersOf(id, file) };
+    const what = { name: bucket.nameOf(id, file.object ?? file.n), bytes, sha256, words: headersOf(id, file) };
+    if (typeof from !== "string") return uploadHeld(bucket, what, from, signal);
     // This node does not know whether another node has tried before. Unfinished uploads are aborted, and a complete object is not
     // uploaded again.
-    await uploadFile(bucket, what, { isAgain: true, signal, pause, mayTidy: () => !ending.aborted });
+    await uploadFile(bucket, { ...what, path: from }, { isAgain: true, signal, pause, mayTidy: () => !ending.aborted });
   };
 
   /** Maps a failure to a storage error; only a fault of the local disk is reported as one. */
@@ -113,7 +117,7 @@ export const createUploadBeforeCommit = ({ local, bucket, standing, clock, repor
   };
 
   /** Runs one upload within the concurrency bound. While the bucket is unavailable, a single upload tests it. */
-  const bring = async (id: string, file: StoredFile, path: string, signal: AbortSignal): Promise<void> => {
+  const bring = async (id: string, file: StoredFile, from: Bytes, signal: AbortSignal): Promise<void> => {
     await places.enter();
     const known = standing.fault();
     const asks = known !== null;
@@ -121,7 +125,7 @@ export const createUploadBeforeCommit = ({ local, bucket, standing, clock, repor
       if (known !== null && (isRequesting || clock.nowMs() < standing.againAtMs())) throw new StorageUnavailable(known.message);
       isRequesting ||= asks;
       try {
-        await onDisk(() => upload(id, file, path, signal).catch((fault: unknown) => Promise.reject(judged(fault, signal))));
+        await onDisk(() => upload(id, file, from, signal).catch((fault: unknown) => Promise.reject(judged(fault, signal))));
         standing.worked();
       } finally {
         if (asks) isRequesting = false;
@@ -135,6 +139,8 @@ export const createUploadBeforeCommit = ({ local, bucket, standing, clock, repor
     const incoming = await local.receive(id, n);
     const letGo = new AbortController();
     const signal = AbortSignal.any([ending, letGo.signal]);
+    /** The file in memory, until its first upload fails. */
+    let held: readonly Uint8Array[] | null = null;
     let underWay: Promise<void> | null = null;
     let refusals = 0;
     let notBeforeMs = 0;
@@ -142,13 +148,21 @@ export const createUploadBeforeCommit = ({ local, bucket, standing, clock, repor
       if (refusals > 0) setAside -= 1;
       refusals = 0;
     };
+    /** The outage of a bucket can last for hours, so the file does not stay in memory. */
+    const putAside = async (): Promise<void> => {
+      if (held === null) return;
+      incoming.hold(held);
+      held = null;
+      await incoming.end();
+    };
     const begin = async (file: StoredFile): Promise<void> => {
       try {
-        await incoming.end();
-        await bring(id, file, incoming.path, signal);
+        if (held === null) await incoming.end();
+        await bring(id, file, held ?? incoming.path, signal);
         over();
       } catch (fault) {
         underWay = null;
+        if (!signal.aborted) await putAside();
         // The bucket accepts other files but not this one: an operator has to investigate, and the other files continue.
         if (fault instanceof StorageUnavailable && standing.fault() === null && !signal.aborted) {
           refusals += 1;
@@ -174,7 +188,10 @@ export const createUploadBeforeCommit = ({ local, bucket, standing, clock, repor
       over();
       await incoming.discard();
     };
-    return { path: incoming.path, write: incoming.write, hold: incoming.hold, keep, discard };
+    const hold = (chunks: readonly Uint8Array[]) => {
+      held = chunks;
+    };
+    return { path: incoming.path, write: incoming.write, hold, keep, discard };
   };
 
   return {

@@ -2,6 +2,7 @@
 //
 // Large files are uploaded in parts. Every byte is hashed while it is read.
 import { open } from "node:fs/promises";
+import { joined } from "../../collections/chunks.ts";
 import { BucketError } from "./errors.ts";
 import type { Bucket, ObjectHead, ObjectHeaders, Part } from "./s3-client.ts";
 
@@ -109,13 +110,14 @@ const inParts = async (bucket: Bucket, file: Source, what: Written, options: Try
   }
 };
 
-const inOne = async (bucket: Bucket, file: Source, what: Written, signal: AbortSignal): Promise<void> => {
+/** @returns whether the service has confirmed the object */
+const inOne = async (bucket: Bucket, file: Source, what: Written, signal: AbortSignal): Promise<boolean> => {
   const whole = sha256();
   const buffer = new Uint8Array(what.bytes);
   const read = await readInto(file, buffer, 0, [whole]);
   if (read < what.bytes) throw new LocalDamage("the file is shorter than it was");
   if (whole.digest("hex") !== what.sha256) throw new LocalDamage("the file has other bytes than it had");
-  await bucket.put(what.name, buffer, what.sha256, what.words, signal);
+  return bucket.put(what.name, buffer, what.sha256, what.words, signal);
 };
 
 /** Aborts unfinished uploads of earlier tries. @returns whether the complete object already exists */
@@ -129,10 +131,15 @@ const isThere = async (bucket: Bucket, what: Written, signal: AbortSignal): Prom
   return isTheSame(there, what);
 };
 
-const send = async (bucket: Bucket, source: Source, what: Written, options: Trying): Promise<ObjectHead> => {
-  const { signal } = options;
-  if (what.bytes > PART_BYTES) await inParts(bucket, source, what, options);
-  else await inOne(bucket, source, what, signal);
+/** @returns whether the service has confirmed the object */
+const send = async (bucket: Bucket, source: Source, what: Written, options: Trying): Promise<boolean> => {
+  if (what.bytes <= PART_BYTES) return inOne(bucket, source, what, options.signal);
+  await inParts(bucket, source, what, options);
+  return false;
+};
+
+/** Asks for an object that the service has taken. @throws BucketError unless the service shows it complete */
+const requireThere = async (bucket: Bucket, what: Written, signal: AbortSignal): Promise<ObjectHead> => {
   const there = await bucket.head(what.name, signal);
   // Some services do not store the hash with the object, but each has verified it during the upload.
   if (there && isTheSame({ ...there, sha256: there.sha256 ?? what.sha256 }, what)) return there;
@@ -149,10 +156,20 @@ export const uploadFile = async (bucket: Bucket, what: Upload, options: UploadOp
   try {
     const { size } = await file.stat();
     if (size !== what.bytes) throw new LocalDamage(`the file has ${size} bytes and had ${what.bytes}`);
-    await send(bucket, file, what, options);
+    if (!(await send(bucket, file, what, options))) await requireThere(bucket, what, options.signal);
   } finally {
     await file.close();
   }
+};
+
+/** Like `uploadFile`, for a small file in memory: one request if the service confirms the object in its response. */
+export const uploadHeld = async (
+  bucket: Bucket,
+  what: Written,
+  chunks: readonly Uint8Array[],
+  signal: AbortSignal,
+): Promise<void> => {
+  if (!(await bucket.put(what.name, joined(chunks), what.sha256, what.words, signal))) await requireThere(bucket, what, signal);
 };
 
 /**
@@ -172,5 +189,7 @@ export const uploadBytes = async (
       return { bytesRead: piece.length };
     },
   };
-  return send(bucket, source, { ...what, bytes: bytes.length }, options);
+  const whole = { ...what, bytes: bytes.length };
+  await send(bucket, source, whole, options);
+  return requireThere(bucket, whole, options.signal);
 };

@@ -1,7 +1,8 @@
 // A sliding window over a file, read from front to back in growing pieces.
 //
 // Reads inside the window are synchronous.
-import { type ByteReader, joined, Unreadable } from "../byte-source.ts";
+import { joined } from "../../collections/chunks.ts";
+import { type ByteReader, Unreadable } from "../byte-source.ts";
 
 /** The first piece is small, because the next read may be elsewhere. Sequential reads double the size of the piece. */
 const MIN_PIECE_BYTES = 64 * 1024;

@@ -1,7 +1,8 @@
 // Runs jobs on untrusted bytes in confined children, and maps failures to errors.
 import { open } from "node:fs/promises";
+import { joined } from "../../collections/chunks.ts";
 import type { Claimant } from "../../collections/fair-queue.ts";
-import { joined, rangeOf, Unreadable } from "../byte-source.ts";
+import { rangeOf, Unreadable } from "../byte-source.ts";
 import { type ChildrenOptions, createChildPool } from "./child-pool.ts";
 import type { Ending, Meter, Sink, Source, Why } from "./child-process.ts";
 import type { ConfinementReport } from "./confine.ts";

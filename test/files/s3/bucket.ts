@@ -9,7 +9,7 @@ export type Kept = { bytes: Buffer; headers: Record<string, string> };
 export type Asked = { method: string; key: string; query: Map<string, string>; isLink: boolean };
 /**
  * `cut`: the connection ends after the first bytes of the body. `reset`: the connection ends after the work, before the response.
- * `hang`: no response. `lie`: 200 with an error in the body. `lose`: 200, but nothing is stored.
+ * `hang`: no response. `lie`: 200 with an error in the body. `lose`: 200 without an entity tag, as from a proxy, and nothing is stored.
  */
 export type Failure = "cut" | "reset" | "hang" | "lie" | "lose" | { status: number; code: string };
 
@@ -172,7 +172,7 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
       if (upload?.key !== key) return refuse(to, 404, "NoSuchUpload");
       upload.parts.set(Number(query.get("partNumber")), kept);
     }
-    return answer(to, 200, { etag: `"${md5(body)}"` });
+    return answer(to, 200, isLost ? {} : { etag: `"${md5(body)}"` });
   };
 
   const take = async (request: IncomingMessage, to: ServerResponse): Promise<void> => {

@@ -35,6 +35,27 @@ describe("a result in a shared bucket", () => {
     expect(nodes.bucket.seen.filter(({ refused }) => refused !== undefined)).toEqual([]);
   });
 
+  const CLIP = ["vidmodel-2.0-fast", { prompt: "a robot", resolution: "480p", duration: 4 }] as const;
+  const incoming = () => readdirSync(join(nodes.dir, "files", "incoming"));
+
+  test("of one small file takes one request to the bucket", async () => {
+    const harness = await nodes.open();
+    const { id, status } = await harness.until((await harness.submit(...CLIP)).id);
+    const methods = nodes.bucket.seen.filter(({ key }) => key.startsWith(id)).map(({ method }) => method);
+    expect([status, methods]).toEqual(["succeeded", ["PUT"]]);
+    expect([nodes.onDisk(), incoming()]).toEqual([[], []]);
+  });
+
+  test("waits on disk and not in memory while the bucket refuses it", async () => {
+    const harness = await nodes.open();
+    nodes.bucket.fail = ({ method }) => (method === "PUT" ? { status: 503, code: "SlowDown" } : undefined);
+    const { id } = await harness.submit(...CLIP);
+    await harness.eventually(() => incoming().length === 1, "the file on disk");
+    nodes.bucket.fail = () => undefined;
+    expect((await harness.until(id)).status).toBe("succeeded");
+    expect([nodes.objects().length, incoming()]).toEqual([1, []]);
+  });
+
   test("is served by another node by key, by a link of the first node, with HEAD and ranges, and through the console", async () => {
     const first = await nodes.open();
     const { id, output } = await nodes.picture(first);
