@@ -50,8 +50,6 @@ export type Ledger = {
 export type LedgerDeps = {
   commit: (mutations: readonly Mutation[]) => Promise<MutationResult[]>;
   clock: Clock;
-  /** Commits go to a database server. */
-  isRemote?: boolean;
   /** Calls back in the next turn of the event loop, so that mutations posted until then share the commit. */
   soon: (then: () => void) => void;
   /** Called for each mutation after its commit and before its poster is answered. */
@@ -82,12 +80,6 @@ const GATHER_TURNS = 16;
 const GATHER_MS = 3;
 const EMPTY_TURNS = 3;
 const GATHERED = 128;
-/**
- * A commit on a server costs messages and statements, however few mutations it has. So the next batch gathers for this share of
- * the time of the last commit, which is long if the server is far or busy, and at most for so many milliseconds.
- */
-const REMOTE_SHARE = 0.5;
-const REMOTE_MAX_MS = 20;
 /** Pause after which the statechart is idle. */
 const IDLE_AFTER_MS = 50;
 
@@ -97,7 +89,6 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
   let submissions = 0;
   let idlers: (() => void)[] = [];
   let committingSinceMs: number | null = null;
-  let lastCommitMs = 0;
   let retryMs = FIRST_RETRY_MS;
   let isFull = false;
   /** True from a full disk until the next successful commit. */
@@ -202,28 +193,10 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
       else gather(endsAtMs, turns + 1, empty);
     });
   };
-  /** Ends the wait for more mutations; null if none is under way. */
-  let endGathering: (() => void) | null = null;
-  const gatherFor = (ms: number): void => {
-    const cancel = deps.clock.after(ms, () => {
-      endGathering = null;
-      flush();
-    });
-    endGathering = () => {
-      endGathering = null;
-      cancel();
-      flush();
-    };
-  };
   const next = () => {
-    if (mailbox.length === 0) {
-      rest();
-      showIdle();
-      return;
-    }
-    const remoteMs = deps.isRemote && isBetweenMany ? Math.min(REMOTE_MAX_MS, lastCommitMs * REMOTE_SHARE) : 0;
-    if (remoteMs >= 1 && mailbox.length < GATHERED) gatherFor(remoteMs);
-    else gather();
+    if (mailbox.length > 0) return gather();
+    rest();
+    showIdle();
   };
 
   const flush = () => {
@@ -233,7 +206,6 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
     committingSinceMs = deps.clock.nowMs();
     settle(batch).then(
       () => {
-        lastCommitMs = deps.clock.nowMs() - (committingSinceMs ?? deps.clock.nowMs());
         committingSinceMs = null;
         next();
       },
@@ -253,7 +225,6 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
       return new Promise<ResultOf<D>>((resolve, reject) => {
         mailbox.push({ mutation, resolve: resolve as (outcome: MutationResult) => void, reject });
         if (mutation.mutation === "admit") submissions += 1;
-        if (mailbox.length >= GATHERED) endGathering?.();
         if (isBusy) return;
         isBusy = true;
         if (isShownIdle) show("mutationsArrived");

@@ -12,7 +12,6 @@ export const createEngineLedger = (
   createLedger({
     commit: store.commit,
     clock,
-    isRemote: store.node !== null,
     soon,
     committed,
     defect: (fault) => log("post-commit failed", { reason: reasonOf(fault) }),

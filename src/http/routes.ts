@@ -55,7 +55,6 @@ import {
   testEndpoint,
   type WebhookEndpointsDeps,
 } from "./endpoints/webhooks.ts";
-import { openApiDocument } from "./openapi/document.ts";
 import type { PagesOpen } from "./pages/routes.ts";
 import type { SharedRateLimit } from "./rate-limit.ts";
 import type { LinkTo } from "./resource.ts";
@@ -143,10 +142,11 @@ export const routesOf = (deps: HttpDeps, guard: KeyGuard, connections: Connectio
   const linkTo: LinkTo = (id, n, mime) => links.sign(id, n, extensionOf(mime));
   const results = storedResultsOf(files, deps, deps.settings.limits.file_retention_s);
   const allModels = modelList(deps.models);
-  let printed: PublicJson | undefined;
-  const document: Answer = (request, requestId) => {
-    printed ??= publicJson(openApiDocument(), OPENAPI_MAX_AGE_S);
-    return answerPublic(printed, request, requestId);
+  let printed: Promise<PublicJson> | undefined;
+  const document: Answer = async (request, requestId) => {
+    // Loaded for the first request: the schemas and texts of all operations take some milliseconds of a start.
+    printed ??= import("./openapi/document.ts").then(({ openApiDocument }) => publicJson(openApiDocument(), OPENAPI_MAX_AGE_S));
+    return answerPublic(await printed, request, requestId);
   };
   return [
     {

@@ -105,7 +105,7 @@ const playWholeLives = (shared: Shared, env: Env): Promise<Result[]> =>
  * One server for all, with synchronous commits, and a database for each side that begins with ten thousand stored. Server, node
  * and HTTP fronts share one core; the load has the other. A peer's accept is one row and its key. The node checks the input,
  * prices it, plans routes, looks up the key, holds the credits, chains the ledger and writes the row for recovery. Pictures go to
- * the same bucket: peers use one PUT for each, and the node also sends a request before and after it.
+ * the same bucket, with one PUT for each.
  */
 export const postgresPeers: Bench = {
   name: "postgres-peers",
