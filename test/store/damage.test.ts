@@ -37,7 +37,7 @@ test("trusts the pages only if nothing has written the database since its clean 
   const closed = async () => (await openDirectory({ dir: dir(), mode: "test" })).close();
   await closed();
   expect(takeCloseRecord(dir())).toBe(true);
-  // Whoever has taken the record may write, and a kill leaves none.
+  // The record is gone: its taker may write, and a kill leaves none.
   expect(takeCloseRecord(dir())).toBe(false);
   await closed();
   const file = openSync(join(dir(), "genrouter.db"), "r+");
