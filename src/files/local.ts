@@ -1,7 +1,6 @@
 // Stores result files on local disk: written aside, synced, then renamed into place.
-import { access, mkdir, open, readdir, rename, rm, rmdir, unlink, writeFile } from "node:fs/promises";
+import { access, mkdir, open, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { joined } from "../collections/chunks.ts";
 import { onDisk, syncDirectory } from "./durable-write.ts";
 import { type Files, type Incoming, StorageRefused } from "./port.ts";
 
@@ -91,6 +90,51 @@ const writeAll = async (file: OpenFile, chunks: readonly Uint8Array[]): Promise<
     rest = behind(rest, (await file.writev(rest.slice(0, PIECES_AT_ONCE))).bytesWritten);
 };
 
+/** A file being received, which is on disk from its first write. */
+const createPart = (path: string) => {
+  let opening: Promise<OpenFile> | undefined;
+  let finishing: Promise<void> | undefined;
+  let held: readonly Uint8Array[] = [];
+  let isClosed = false;
+  const opened = (): Promise<OpenFile> => {
+    if (isClosed) throw new StorageRefused("the file is closed");
+    opening ??= open(path, "wx", MODE);
+    return opening;
+  };
+  const close = async (): Promise<void> => {
+    if (isClosed) return;
+    isClosed = true;
+    await (await opening)?.close();
+  };
+  const finish = async (flush: boolean): Promise<void> => {
+    const file = await opened();
+    await writeAll(file, held);
+    held = [];
+    // The runtime's `writeFile` would not report a failed sync.
+    if (flush) await file.sync();
+    await close();
+  };
+  return {
+    path,
+    write: async (chunks: readonly Uint8Array[]): Promise<void> => writeAll(await opened(), chunks),
+    /** Takes the whole file, which is written at the end. */
+    hold: (chunks: readonly Uint8Array[]): void => {
+      held = chunks;
+    },
+    /** Ends writing; with `flush`, the bytes are durable. */
+    finish: (flush: boolean): Promise<void> => {
+      finishing ??= finish(flush);
+      return finishing;
+    },
+    /** Ends writing and removes what is on disk. */
+    remove: async (): Promise<void> => {
+      await finishing?.catch(() => {});
+      await close().catch(() => {});
+      if (opening) await unlink(path);
+    },
+  };
+};
+
 /** Reports whether an error means that the name does not exist. */
 const isMissing = (error: unknown) => error instanceof Error && "code" in error && error.code === "ENOENT";
 
@@ -165,55 +209,24 @@ export const createLocalStorage = async (dir: string): Promise<LocalFiles> => {
   const receive = (id: string, n: number): Promise<LocalIncoming> =>
     onDisk(async () => {
       if (!isName(id, n)) throw new StorageRefused("that is not the name of a result file");
-      const path = join(aside, `${id}.${n}.${++received}.part`);
-      let part: OpenFile | undefined;
-      let isOnDisk = false;
-      let isClosed = false;
+      const part = createPart(join(aside, `${id}.${n}.${++received}.part`));
       let isKept = false;
-      /** The whole file: it is written with one call. */
-      let held: readonly Uint8Array[] | undefined;
-      const opened = async (): Promise<OpenFile> => {
-        part ??= await open(path, "wx", MODE);
-        isOnDisk = true;
-        return part;
-      };
-      const close = async () => {
-        if (isClosed) return;
-        isClosed = true;
-        await part?.close();
-      };
-      const finish = async (flush: boolean): Promise<void> => {
-        if (isClosed) return;
-        if (held !== undefined) {
-          isOnDisk = true;
-          await writeFile(path, joined(held), { flag: "wx", mode: MODE, flush });
-          held = undefined;
-          isClosed = true;
-          return;
-        }
-        const file = await opened();
-        if (flush) await file.sync();
-        await close();
-      };
       return {
-        path,
-        write: (...chunks) => onDisk(async () => writeAll(await opened(), chunks)),
-        hold: (chunks) => {
-          held = chunks;
-        },
-        end: () => onDisk(() => finish(false)),
+        path: part.path,
+        write: (...chunks) => onDisk(() => part.write(chunks)),
+        hold: part.hold,
+        end: () => onDisk(() => part.finish(false)),
         keep: () =>
           onDisk(async () => {
             // Order: bytes, name, directory. A crash in between leaves either the previous file or the complete new one.
-            await finish(true);
-            await move(path, homeOf(id), pathOf(id, n));
+            await part.finish(true);
+            await move(part.path, homeOf(id), pathOf(id, n));
             isKept = true;
             await sync(homeOf(id));
           }),
         discard: async () => {
           // Best effort: remaining partial files are deleted at the next start.
-          await close().catch(() => {});
-          if (isOnDisk && !isKept) await unlink(path).catch(() => {});
+          if (!isKept) await part.remove().catch(() => {});
         },
       };
     });

@@ -142,11 +142,12 @@ export const routesOf = (deps: HttpDeps, guard: KeyGuard, connections: Connectio
   const linkTo: LinkTo = (id, n, mime) => links.sign(id, n, extensionOf(mime));
   const results = storedResultsOf(files, deps, deps.settings.limits.file_retention_s);
   const allModels = modelList(deps.models);
-  let printed: Promise<PublicJson> | undefined;
+  let printed: PublicJson | undefined;
   const document: Answer = async (request, requestId) => {
     // Loaded for the first request: the schemas and texts of all operations take some milliseconds of a start.
-    printed ??= import("./openapi/document.ts").then(({ openApiDocument }) => publicJson(openApiDocument(), OPENAPI_MAX_AGE_S));
-    return answerPublic(await printed, request, requestId);
+    const { openApiDocument } = await import("./openapi/document.ts");
+    printed ??= publicJson(openApiDocument(), OPENAPI_MAX_AGE_S);
+    return answerPublic(printed, request, requestId);
   };
   return [
     {

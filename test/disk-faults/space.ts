@@ -120,9 +120,9 @@ const resultsWait = async (scene: Scene, env: Record<string, string>, heal: () =
   await scene.recovers();
 };
 
-const resultsUnsynced = (world: RowWorld, code: string): Promise<void> =>
+const resultsUnsynced = (world: RowWorld, code: string, match = "/files/"): Promise<void> =>
   withScene(world, async (scene) => {
-    const { env, board } = scene.faulty({ FAIL_SYNC_AT: "1", TIMES: "on", MATCH: "/files/", ERRNO: code });
+    const { env, board } = scene.faulty({ FAIL_SYNC_AT: "1", TIMES: "on", MATCH: match, ERRNO: code });
     await resultsWait(scene, env, () => board.arm(false));
   });
 
@@ -153,6 +153,11 @@ export const SPACE: readonly Row[] = [
   {
     name: "results-sync",
     says: "result files that cannot be synced are not delivered until the disk works again",
-    play: (world) => resultsUnsynced(world, "EIO"),
+    play: (world) => resultsUnsynced(world, "EIO", "/files/incoming/"),
+  },
+  {
+    name: "results-name-sync",
+    says: "result files whose names cannot be synced are not delivered until the disk works again",
+    play: (world) => resultsUnsynced(world, "EIO", "/files/gen_"),
   },
 ];

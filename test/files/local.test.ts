@@ -50,6 +50,20 @@ test("writes a held file when it is kept, and leaves nothing of one that is disc
   expect((await stat(join(dir, "gen_1a", "gen_1a.1"))).mode & 0o777).toBe(0o600);
 });
 
+test("leaves nothing of a file that is discarded while it is opened or written", async () => {
+  const files = await createLocalStorage(dir);
+  const [streamed, held] = [await files.receive("gen_1a", 1), await files.receive("gen_1a", 2)];
+  const writing = streamed.write(bytesOf("half")).catch((fault: unknown) => fault);
+  await streamed.discard();
+  await writing;
+  held.hold([new Uint8Array(1024 * 1024)]);
+  const ending = held.end().catch((fault: unknown) => fault);
+  await held.discard();
+  await ending;
+  expect(await streamed.write(bytesOf("late")).catch((fault: unknown) => fault)).toBeInstanceOf(StorageRefused);
+  expect(await everything()).toEqual([]);
+});
+
 test("receives a file in any number of chunks, including empty ones", async () => {
   const files = await createLocalStorage(dir);
   const incoming = await files.receive("gen_1a", 1);

@@ -4,7 +4,6 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { closeSync, cpSync, existsSync, mkdtempSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { takeCloseRecord } from "../../src/store/sqlite/clean-close.ts";
 import { StoreDamaged } from "../../src/store/sqlite/errors.ts";
 import { openSqliteReads } from "../../src/store/sqlite/reads.ts";
 import { dropScratch } from "../scratch.ts";
@@ -31,22 +30,6 @@ test("detects a damaged page before any write, also a page that no start would r
   const fault = await openDirectory({ dir: dir(), mode: "test" }).catch((thrown: unknown) => thrown);
   expect(fault).toBeInstanceOf(StoreDamaged);
   expect(String(fault)).toMatch(/genrouter\.db is damaged \([^\n]+\): restore a backup; nothing was changed$/);
-});
-
-test("trusts the pages only if nothing has written the database since its clean close", async () => {
-  const closed = async () => (await openDirectory({ dir: dir(), mode: "test" })).close();
-  await closed();
-  expect(takeCloseRecord(dir())).toBe(true);
-  // The record is gone: its taker may write, and a kill leaves none.
-  expect(takeCloseRecord(dir())).toBe(false);
-  await closed();
-  const file = openSync(join(dir(), "genrouter.db"), "r+");
-  writeSync(file, "S", 0);
-  closeSync(file);
-  expect(takeCloseRecord(dir())).toBe(false);
-  await closed();
-  cpSync(dir(), copy(), { recursive: true, preserveTimestamps: true });
-  expect(takeCloseRecord(copy())).toBe(false);
 });
 
 /** Copies the directory of a running store, which is what a kill would leave. */

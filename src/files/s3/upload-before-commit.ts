@@ -66,6 +66,10 @@ export const headersOf = (id: string, { n, mime }: Pick<StoredFile, "n" | "mime"
   cacheControl: FILE_CACHE_CONTROL,
 });
 
+/** Files that wait for the bucket are held in memory up to this size together; others wait on disk. */
+const HELD_BYTES = 64 * 1024 * 1024;
+const sizeOf = (chunks: readonly Uint8Array[]): number => chunks.reduce((sum, { length }) => sum + length, 0);
+
 /** The bytes of a file: the path of a local file, or its chunks in memory. */
 type Bytes = string | readonly Uint8Array[];
 
@@ -88,6 +92,7 @@ const openPlaces = (places: number) => {
 
 export const createUploadBeforeCommit = ({ local, bucket, standing, clock, report, ending }: ArrivingOptions): Arriving => {
   const places = openPlaces(AT_ONCE);
+  let heldBytes = 0;
   let isRequesting = false;
   let setAside = 0;
 
@@ -148,17 +153,21 @@ export const createUploadBeforeCommit = ({ local, bucket, standing, clock, repor
       if (refusals > 0) setAside -= 1;
       refusals = 0;
     };
-    /** The outage of a bucket can last for hours, so the file does not stay in memory. */
+    const drop = () => {
+      heldBytes -= sizeOf(held ?? []);
+      held = null;
+    };
+    /** The outage of a bucket can last for hours, so the file leaves memory if the disk takes it. */
     const putAside = async (): Promise<void> => {
       if (held === null) return;
       incoming.hold(held);
-      held = null;
-      await incoming.end();
+      await incoming.end().then(drop, () => undefined);
     };
     const begin = async (file: StoredFile): Promise<void> => {
       try {
         if (held === null) await incoming.end();
         await bring(id, file, held ?? incoming.path, signal);
+        drop();
         over();
       } catch (fault) {
         underWay = null;
@@ -185,10 +194,14 @@ export const createUploadBeforeCommit = ({ local, bucket, standing, clock, repor
     };
     const discard = async () => {
       letGo.abort();
+      drop();
       over();
       await incoming.discard();
     };
     const hold = (chunks: readonly Uint8Array[]) => {
+      const bytes = sizeOf(chunks);
+      if (heldBytes + bytes > HELD_BYTES) return incoming.hold(chunks);
+      heldBytes += bytes;
       held = chunks;
     };
     return { path: incoming.path, write: incoming.write, hold, keep, discard };

@@ -110,14 +110,13 @@ const inParts = async (bucket: Bucket, file: Source, what: Written, options: Try
   }
 };
 
-/** @returns whether the service has confirmed the object */
-const inOne = async (bucket: Bucket, file: Source, what: Written, signal: AbortSignal): Promise<boolean> => {
+const inOne = async (bucket: Bucket, file: Source, what: Written, signal: AbortSignal): Promise<void> => {
   const whole = sha256();
   const buffer = new Uint8Array(what.bytes);
   const read = await readInto(file, buffer, 0, [whole]);
   if (read < what.bytes) throw new LocalDamage("the file is shorter than it was");
   if (whole.digest("hex") !== what.sha256) throw new LocalDamage("the file has other bytes than it had");
-  return bucket.put(what.name, buffer, what.sha256, what.words, signal);
+  await bucket.put(what.name, buffer, what.sha256, what.words, signal);
 };
 
 /** Aborts unfinished uploads of earlier tries. @returns whether the complete object already exists */
@@ -131,19 +130,18 @@ const isThere = async (bucket: Bucket, what: Written, signal: AbortSignal): Prom
   return isTheSame(there, what);
 };
 
-/** @returns whether the service has confirmed the object */
-const send = async (bucket: Bucket, source: Source, what: Written, options: Trying): Promise<boolean> => {
-  if (what.bytes <= PART_BYTES) return inOne(bucket, source, what, options.signal);
-  await inParts(bucket, source, what, options);
-  return false;
-};
-
-/** Asks for an object that the service has taken. @throws BucketError unless the service shows it complete */
+/** Looks at an object that the service has taken. @throws BucketError unless the service shows it complete */
 const requireThere = async (bucket: Bucket, what: Written, signal: AbortSignal): Promise<ObjectHead> => {
   const there = await bucket.head(what.name, signal);
   // Some services do not store the hash with the object, but each has verified it during the upload.
   if (there && isTheSame({ ...there, sha256: there.sha256 ?? what.sha256 }, what)) return there;
   throw new BucketError("unavailable", "not_there", "the bucket took the file and does not show it");
+};
+
+const send = async (bucket: Bucket, source: Source, what: Written, options: Trying): Promise<ObjectHead> => {
+  if (what.bytes > PART_BYTES) await inParts(bucket, source, what, options);
+  else await inOne(bucket, source, what, options.signal);
+  return requireThere(bucket, what, options.signal);
 };
 
 /**
@@ -156,13 +154,16 @@ export const uploadFile = async (bucket: Bucket, what: Upload, options: UploadOp
   try {
     const { size } = await file.stat();
     if (size !== what.bytes) throw new LocalDamage(`the file has ${size} bytes and had ${what.bytes}`);
-    if (!(await send(bucket, file, what, options))) await requireThere(bucket, what, options.signal);
+    await send(bucket, file, what, options);
   } finally {
     await file.close();
   }
 };
 
-/** Like `uploadFile`, for a small file in memory: one request if the service confirms the object in its response. */
+/**
+ * Like `uploadFile`, for a small file in memory, with one request. A service that has verified the hash and answers with the entity
+ * tag has stored the object; another answer comes from something else, and the object is looked at.
+ */
 export const uploadHeld = async (
   bucket: Bucket,
   what: Written,
@@ -189,7 +190,5 @@ export const uploadBytes = async (
       return { bytesRead: piece.length };
     },
   };
-  const whole = { ...what, bytes: bytes.length };
-  await send(bucket, source, whole, options);
-  return requireThere(bucket, whole, options.signal);
+  return send(bucket, source, { ...what, bytes: bytes.length }, options);
 };

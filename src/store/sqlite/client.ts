@@ -6,7 +6,6 @@ import type { Mutation, MutationResult } from "../../domain/mutations.ts";
 import type { Credits } from "../../domain/types.ts";
 import type { Migrated } from "../migration-report.ts";
 import type { Mode, Store } from "../store.ts";
-import { recordClose, takeCloseRecord } from "./clean-close.ts";
 import { requireNoCorruption } from "./corruption-check.ts";
 import { claimDirectory, inodeOf } from "./directory-lock.ts";
 import { withCorruptionErrors } from "./errors.ts";
@@ -81,11 +80,10 @@ const commitThrough =
 
 type Opened = { epoch: number; newestGeneration: number };
 /** Prepares the file before the writer thread opens it, so that the caller receives errors. */
-const beginEpoch = (path: string, { dir, mode, migrated }: StoreOptions, pragmas: Pragmas): Opened => {
-  const isUnchanged = takeCloseRecord(dir);
+const beginEpoch = (path: string, { mode, migrated }: StoreOptions, pragmas: Pragmas): Opened => {
   const db = openWriter(path, pragmas);
   try {
-    if (!isUnchanged) requireNoCorruption(db, path);
+    requireNoCorruption(db, path);
     const epoch = ownDatabase(db, path, mode, Date.now(), migrated);
     return { epoch, newestGeneration: newestGenerationOf(db) };
   } finally {
@@ -121,12 +119,8 @@ export const openSqliteStore = async (options: StoreOptions): Promise<Store> => 
       close: async () => {
         unmarkLog(options.dir);
         await reads.close();
-        const isClosed = await writer.send({ close: true }).then(
-          () => true,
-          () => false,
-        );
+        await writer.send({ close: true }).catch(() => undefined);
         writer.end();
-        if (isClosed && claim.lostTo(path, inode) === null) recordClose(options.dir);
         claim.release();
       },
     };

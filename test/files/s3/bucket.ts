@@ -9,9 +9,9 @@ export type Kept = { bytes: Buffer; headers: Record<string, string> };
 export type Asked = { method: string; key: string; query: Map<string, string>; isLink: boolean };
 /**
  * `cut`: the connection ends after the first bytes of the body. `reset`: the connection ends after the work, before the response.
- * `hang`: no response. `lie`: 200 with an error in the body. `lose`: 200 without an entity tag, as from a proxy, and nothing is stored.
+ * `hang`: no response. `lie`: 200 with an error in the body. `lose`: 200, but nothing is stored. `proxied`: the same without an entity tag.
  */
-export type Failure = "cut" | "reset" | "hang" | "lie" | "lose" | { status: number; code: string };
+export type Failure = "cut" | "reset" | "hang" | "lie" | "lose" | "proxied" | { status: number; code: string };
 
 export type TestBucket = {
   endpoint: string;
@@ -134,7 +134,7 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
     return answer(to, 200, {}, xml("ListBucketResult", head + page.map(entry).join("")));
   };
 
-  const work = (asked: Asked, request: IncomingMessage, body: Buffer, to: ServerResponse, isLost: boolean): unknown => {
+  const work = (asked: Asked, request: IncomingMessage, body: Buffer, to: ServerResponse, failure?: Failure): unknown => {
     const { method, key, query } = asked;
     const id = query.get("uploadId");
     if (key === "" && method === "GET" && query.has("uploads")) {
@@ -166,13 +166,13 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
     if (isNew && own.conditions === "refused") return refuse(to, 501, "NotImplemented");
     if (isNew && objects.has(key)) return refuse(to, 412, "PreconditionFailed");
     if (id === undefined) {
-      if (!isLost) objects.set(key, kept);
+      if (failure !== "lose" && failure !== "proxied") objects.set(key, kept);
     } else {
       const upload = uploads.get(id);
       if (upload?.key !== key) return refuse(to, 404, "NoSuchUpload");
       upload.parts.set(Number(query.get("partNumber")), kept);
     }
-    return answer(to, 200, isLost ? {} : { etag: `"${md5(body)}"` });
+    return answer(to, 200, failure === "proxied" ? {} : { etag: `"${md5(body)}"` });
   };
 
   const take = async (request: IncomingMessage, to: ServerResponse): Promise<void> => {
@@ -208,14 +208,14 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
     if (failure === "lie") return void answer(to, 200, {}, xml("Error", "<Code>InternalError</Code>"));
     if (typeof failure === "object") return void refuse(to, failure.status, failure.code);
     if (failure === "lose" && method === "POST") {
-      work(asked, request, body, to, false);
+      work(asked, request, body, to);
       return void objects.delete(asked.key);
     }
     if (failure === "reset") {
-      work(asked, request, body, { writeHead: () => undefined, end: () => undefined, req: request } as never, false);
+      work(asked, request, body, { writeHead: () => undefined, end: () => undefined, req: request } as never);
       return void request.socket.destroy();
     }
-    work(asked, request, body, to, failure === "lose");
+    work(asked, request, body, to, failure);
   };
 
   let server: Server | undefined;

@@ -56,6 +56,20 @@ describe("a result in a shared bucket", () => {
     expect([nodes.objects().length, incoming()]).toEqual([1, []]);
   });
 
+  test("does not count as stored if a proxy answers in the place of the bucket", async () => {
+    const harness = await nodes.open();
+    nodes.bucket.fail = ({ method, key }) => (method === "PUT" && key.startsWith("gen_") ? "proxied" : undefined);
+    const { id } = await harness.submit(...CLIP);
+    await harness.eventually(
+      () => nodes.bucket.seen.some(({ method, key }) => method === "HEAD" && key.startsWith(id)),
+      "a look",
+    );
+    expect((await harness.show(id)).status).toBe("running");
+    nodes.bucket.fail = () => undefined;
+    expect((await harness.until(id)).status).toBe("succeeded");
+    expect(nodes.objects()).toHaveLength(1);
+  });
+
   test("is served by another node by key, by a link of the first node, with HEAD and ranges, and through the console", async () => {
     const first = await nodes.open();
     const { id, output } = await nodes.picture(first);
