@@ -130,7 +130,11 @@ const createPart = (path: string) => {
     remove: async (): Promise<void> => {
       await finishing?.catch(() => {});
       await close().catch(() => {});
-      if (opening) await unlink(path);
+      const wasOpened = await opening?.then(
+        () => true,
+        () => false,
+      );
+      if (wasOpened) await unlink(path);
     },
   };
 };
