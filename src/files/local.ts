@@ -108,10 +108,17 @@ const createPart = (path: string) => {
   };
   const finish = async (flush: boolean): Promise<void> => {
     const file = await opened();
-    await writeAll(file, held);
-    held = [];
-    // The runtime's `writeFile` would not report a failed sync.
-    if (flush) await file.sync();
+    try {
+      await writeAll(file, held);
+      held = [];
+      // The runtime's `writeFile` would not report a failed sync.
+      if (flush) await file.sync();
+    } catch (fault) {
+      // Nobody reads what was written, and a full disk keeps neither its space nor its descriptor.
+      await close().catch(() => {});
+      await unlink(path).catch(() => {});
+      throw fault;
+    }
     await close();
   };
   return {

@@ -203,6 +203,10 @@ describe("disk errors", () => {
         const incoming = await files.receive("gen_1a", 2);
         expect(await rejection(incoming.write(new Uint8Array(1024 * 1024)))).toBe("the disk returned an error: ENOSPC");
         await incoming.discard();
+        const held = await files.receive("gen_1a", 2);
+        held.hold([new Uint8Array(1024 * 1024)]);
+        expect(await rejection(held.keep())).toBe("the disk returned an error: ENOSPC");
+        expect(await readdir(join(small, "incoming"))).toEqual([]);
         expect(await textOf(files, "gen_1a", 1)).toBe("kept");
         await put(files, "gen_1a", 2, "space again");
         expect(await textOf(files, "gen_1a", 2)).toBe("space again");

@@ -163,6 +163,14 @@ export const createUploadBeforeCommit = ({ local, bucket, standing, clock, repor
       incoming.hold(held);
       await incoming.end().then(drop, () => undefined);
     };
+    /** The bucket accepts other files but not this one: an operator has to investigate, and the other files continue. */
+    const refuse = ({ message }: StorageUnavailable): void => {
+      refusals += 1;
+      notBeforeMs = clock.nowMs() + Math.min(MAX_ASIDE_MS, ASIDE_MS * 2 ** (refusals - 1));
+      if (refusals > 1) return;
+      setAside += 1;
+      report("file not uploaded", { generation_id: id, count: n, reason: message });
+    };
     const begin = async (file: StoredFile): Promise<void> => {
       try {
         if (held === null) await incoming.end();
@@ -170,17 +178,11 @@ export const createUploadBeforeCommit = ({ local, bucket, standing, clock, repor
         drop();
         over();
       } catch (fault) {
-        underWay = null;
+        const isAlone = fault instanceof StorageUnavailable && standing.fault() === null && !signal.aborted;
+        if (isAlone) refuse(fault);
         if (!signal.aborted) await putAside();
-        // The bucket accepts other files but not this one: an operator has to investigate, and the other files continue.
-        if (fault instanceof StorageUnavailable && standing.fault() === null && !signal.aborted) {
-          refusals += 1;
-          notBeforeMs = clock.nowMs() + Math.min(MAX_ASIDE_MS, ASIDE_MS * 2 ** (refusals - 1));
-          if (refusals === 1) setAside += 1;
-          if (refusals === 1) report("file not uploaded", { generation_id: id, count: n, reason: fault.message });
-          throw new StorageUnavailable(fault.message, notBeforeMs);
-        }
-        throw fault;
+        underWay = null;
+        throw isAlone ? new StorageUnavailable(fault.message, notBeforeMs) : fault;
       }
     };
     const keep = async (file: StoredFile): Promise<void> => {

@@ -27,6 +27,11 @@ export type Answers = Map<string, Answer>;
 /** The content of a node's own disk, which outlives its processes: responses by the reference of their attempt. */
 export type NodeDisk = Map<string, string>;
 
+const jobIdOf = (kept: string): string | undefined => {
+  const { outcome } = JSON.parse(kept) as SpooledOutcome;
+  return "job" in outcome ? outcome.job?.jobId : undefined;
+};
+
 export const createUnsavedOutcomes = (of: {
   life: NodeLife;
   dice: Rng;
@@ -47,7 +52,9 @@ export const createUnsavedOutcomes = (of: {
    */
   const look = async (ref: string, sinceMs: number): Promise<void> => {
     const answer = answers.get(ref);
-    if (!life.isAlive() || !answer || !disk.has(ref)) return;
+    const kept = disk.get(ref);
+    // An earlier send of the attempt has another response, which named no job.
+    if (!life.isAlive() || !answer || kept === undefined || jobIdOf(kept) !== answer.jobId) return;
     if (!of.wasCalmSince(sinceMs)) check(ref, life.world.nowMs());
     else if (!(await of.isKnown(answer))) of.fault(`${ref}: the response on the disk of ${life.name} was not processed`);
   };
