@@ -114,7 +114,7 @@ const createPart = (path: string) => {
       // The runtime's `writeFile` would not report a failed sync.
       if (flush) await file.sync();
     } catch (fault) {
-      // Nobody reads what was written, and a full disk keeps neither its space nor its descriptor.
+      // What was written is never read. A full disk gets its space back, and the process its descriptor.
       await close().catch(() => {});
       await unlink(path).catch(() => {});
       throw fault;
