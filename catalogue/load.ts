@@ -66,13 +66,13 @@ const filledRoute = (route: WrittenRoute): Route => ({
 /** States `excludes` on both sides, so that each field names all fields that it excludes. */
 const filledFields = (fields: Model["fields"]): Model["fields"] => {
   const filled: Model["fields"] = {};
-  const excluding = FIELD_NAMES.filter((name) => fields[name]?.excludes !== undefined);
+  const isExcluding = FIELD_NAMES.some((name) => fields[name]?.excludes !== undefined);
   for (const name of FIELD_NAMES) {
     const field = fields[name];
     if (!field) continue;
     const isExcluded = (other: FieldName) =>
-      field.excludes?.includes(other) || (excluding.includes(other) && fields[other]?.excludes?.includes(name)) || false;
-    const excludes = excluding.length === 0 ? [] : FIELD_NAMES.filter((other) => fields[other] && isExcluded(other));
+      field.excludes?.includes(other) || (fields[other]?.excludes ?? []).includes(name) || false;
+    const excludes = isExcluding ? FIELD_NAMES.filter((other) => fields[other] && isExcluded(other)) : [];
     filled[name] = excludes.length > 0 ? { ...field, excludes } : field;
   }
   return filled;

@@ -33,7 +33,7 @@ export const rangeOf = (chunks: readonly Uint8Array[], start: number, end: numbe
     if (from < to) parts.push(chunk.subarray(from, to));
     at += chunk.length;
   }
-  return parts.length === 1 && parts[0] ? parts[0] : joined(parts);
+  return joined(parts);
 };
 
 /**

@@ -28,13 +28,8 @@ const LONGEST_MS = 180_000;
 const SETTLE_MS = 500;
 const COLLECTIONS = 5;
 
-/** Longer than the allocator of the service keeps freed memory (src/providers/request-limit.ts). */
-const KEPT_FREED_MS = 16_000;
-
 /** Measured after full collections and a pause for the allocator to return pages. */
-export const weigh = async (dir: string, pauseMs = KEPT_FREED_MS): Promise<RuntimeStats> => {
-  await fetchStats(dir, { collect: true });
-  await Bun.sleep(pauseMs);
+export const weigh = async (dir: string): Promise<RuntimeStats> => {
   let least = await fetchStats(dir, { collect: true });
   for (let turn = 1; turn < COLLECTIONS; turn += 1) {
     await Bun.sleep(SETTLE_MS);

@@ -73,12 +73,9 @@ const generationsIn = async ({ dir }: Stage): Promise<number> => {
   return queued + running;
 };
 
-/** Requests wait for at most a minute, so they are weighed at once. */
-const NO_PAUSE_MS = 0;
-
 /** The resident memory of the service, MB. */
 const weighed = async ({ dir }: Stage, what: string, { report }: Env): Promise<number> => {
-  const { rssBytes, heapBytes } = await weigh(dir, NO_PAUSE_MS);
+  const { rssBytes, heapBytes } = await weigh(dir);
   report(`${what}: ${(rssBytes / 1e6).toFixed(1)} MB, heap ${(heapBytes / 1e6).toFixed(1)} MB`);
   return rssBytes / 1e6;
 };

@@ -179,4 +179,5 @@ export const adapterOnUse = (dialect: Dialect): Adapter => {
   const onUse = members.map((name) => [name, { enumerable: true, get: () => whole()[name] }] as const);
   return Object.defineProperties(factsOf(dialect) as Adapter, Object.fromEntries(onUse));
 };
+
 const NOTHING = { kind: "unclear", detail: "nothing that can be read" } as const;
