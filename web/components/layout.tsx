@@ -109,7 +109,8 @@ export const Frame = ({ title, places, path, standing, search, notice, children,
     return () => document.removeEventListener("click", followLink);
   }, []);
   const shown = ownTitle.value ?? title;
-  useEffect(() => {
+  // In the commit that changes the heading: the two are never seen with different names.
+  useLayoutEffect(() => {
     document.title = words.frame.titleOf(shown);
   }, [shown]);
   return (

@@ -1,6 +1,6 @@
 // Playground page: model and form on the left, results on the right, and the newest generations below.
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { useSearch } from "wouter-preact";
 import type { GenerationDetail, ModelDto, ModelsDto } from "../../../src/console/generations-dto.ts";
 import { Skeleton } from "../../components/skeleton.tsx";
@@ -54,7 +54,8 @@ const Loaded = ({ known, query, from }: LoadedProps): VNode => {
   const [choosing, setChoosing] = useState<number | null>(null);
   const { runs, start, read } = useRuns();
   const change = (next: Partial<Draft>) => setDraft((now) => ({ ...now, ...next }));
-  useEffect(() => storeDraft(draft), [draft]);
+  // In the commit that shows a choice: what a user sees survives a reload at once.
+  useLayoutEffect(() => storeDraft(draft), [draft]);
   const chosen = draft.models.flatMap((id) => models.find((model) => model.id === id) ?? []);
   const choose = (id: string) => {
     const ids = draft.models.filter((one) => one !== id);
