@@ -1,7 +1,7 @@
 // Whether the service is reachable, and the banner of every page that says when it is not.
 import { signal } from "@preact/signals";
 import type { VNode } from "preact";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { words } from "../words/words.ts";
 
 /** True while requests do not reach the service. */
@@ -39,7 +39,7 @@ export const reached = (): void => {
 };
 
 export const ConnectionBanner = (): VNode => {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const offline = () => notReached();
     const online = () => void checkConnection();
     window.addEventListener("offline", offline);

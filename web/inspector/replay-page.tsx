@@ -4,7 +4,7 @@
 
 import { Check, X } from "lucide";
 import type { VNode } from "preact";
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { chartOf } from "../../actors/chart/chart.ts";
 import { generationMachine } from "../../actors/generation/machine.ts";
 import { marksAt, type Replay, type ReplayStep, replay, wayOf } from "../../actors/replay/replay.ts";
@@ -70,7 +70,8 @@ const useSteps = (steps: readonly ReplayStep[]) => {
     if (step) go(step);
     else playback.toggle();
   };
-  useEffect(() => {
+  // Registered before the page is painted, so that an immediate key is handled too.
+  useLayoutEffect(() => {
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);
   });

@@ -1,7 +1,7 @@
 // Area that takes files by drop and by choice, and the list of running uploads.
 import { Upload } from "lucide";
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../../components/icon.tsx";
 import { words } from "../../words/console-words.ts";
 import { bytesText } from "../generations/files.tsx";
@@ -11,7 +11,7 @@ const hasFiles = ({ dataTransfer }: DragEvent): boolean => dataTransfer?.types.i
 
 /** A file that is dropped beside the area must not replace the page. */
 const useDropGuard = (): void => {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const prevent = (event: DragEvent) => {
       if (hasFiles(event)) event.preventDefault();
     };
@@ -58,7 +58,7 @@ export const usePageDrop = (take: ((files: Iterable<File>) => void) | null): boo
   const taker = useRef(take);
   taker.current = take;
   useDropGuard();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const ending = new AbortController();
     const { signal } = ending;
     const count = (by: number) => (event: DragEvent) => hasFiles(event) && setDepth((now) => Math.max(0, now + by));
