@@ -48,22 +48,25 @@ export const createPoll = (
   });
   const quickPolls = createQuickPolls(deps.clock, deps.pace);
 
-  /** Returns the pause before the next poll of a job. `slower` multiplies the pauses of a watch. */
-  const pauseBefore = ({ attempt }: Work, polled: Polled, slower: number): number => {
+  /**
+   * Returns the pause before the next poll of a job. `slower` multiplies the pauses of a watch. `isUnclear`: the provider did not
+   * answer the last poll, for example because there were too many, so the pause grows with each turn.
+   */
+  const pauseBefore = ({ attempt }: Work, polled: Polled, slower: number, isUnclear = false): number => {
     const { route, sentAtMs } = attempt;
     const { pollEveryMs, pollLeastMs } = deps.providers.traits(route.provider);
     const [firstMs, longestMs] = pollEveryMs;
     const { turn } = polled;
     polled.turn += 1;
     const grownMs = spreadMs(deps, firstMs * slower, longestMs * slower, turn, 10);
-    const usual = slower === 1 ? deps.usualEnd(route.routeId) : undefined;
+    const usual = slower === 1 && !isUnclear ? deps.usualEnd(route.routeId) : undefined;
     if (!usual || sentAtMs === null) return grownMs;
     const ageMs = deps.clock.nowMs() - sentAtMs;
     const leastMs = Math.max(10, pollLeastMs / deps.pace);
     const pauseMs = pollPauseMs(ageMs, usual, { longestMs: longestMs / deps.pace, leastMs });
     // A job that this process has not polled yet may have ended long ago.
-    if (turn === 0 && ageMs > usual.toMs) return Math.min(grownMs, pauseMs);
-    const spreadPauseMs = Math.max(leastMs, jitteredMs(deps, pauseMs));
+    const soonMs = turn === 0 && ageMs > usual.toMs ? Math.min(grownMs, pauseMs) : pauseMs;
+    const spreadPauseMs = Math.max(leastMs, jitteredMs(deps, soonMs));
     if (spreadPauseMs >= grownMs) return spreadPauseMs;
     return quickPolls.pauseMs(route.provider, spreadPauseMs, grownMs, deps.nodes?.() ?? 1);
   };
@@ -157,7 +160,7 @@ export const createPoll = (
         break;
     }
     polled.askedAtMs = requestedAtMs;
-    return laterMs + pauseBefore(work, polled, slower);
+    return laterMs + pauseBefore(work, polled, slower, seen.kind === "unclear");
   };
 
   /** Polls a watched attempt until an event is reported. */

@@ -83,6 +83,8 @@ const talks: fc.Arbitrary<Talk> = fc.oneof(
 /** When the response of a lost submission was given up and confirmation began. */
 const BEGAN_MS = 1_790_000_000_000;
 const GONE_MS = 60_000;
+/** The first and the longest interval of polls, ms. */
+const POLL_EVERY_MS: [number, number] = [1_000, 20_000];
 const SLACK_MS = 60_000;
 
 /** A response and its time. */
@@ -162,6 +164,16 @@ const outcomeOf = (said: Said): PollOutcome | FindOutcome => {
   }
 };
 
+/** Polls slow down while a provider does not answer them, whatever is known about the usual end of its jobs. */
+const checkPause = ({ asks }: Talk, heard: readonly Heard[], requestedAtMs: number): void => {
+  const last = heard.at(-1);
+  if (asks !== "poll" || last?.said !== "unclear") return;
+  const [firstMs, longestMs] = POLL_EVERY_MS;
+  const leastMs = Math.min(longestMs, firstMs * 1.5 ** heard.length);
+  const pauseMs = requestedAtMs - last.atMs;
+  if (pauseMs < leastMs) throw new Error(`polled ${pauseMs} ms after an unclear response, not ${leastMs} ms`);
+};
+
 const nameOf = (event: GenerationEvent): string => (event.type === "jobFailed" ? `jobFailed ${event.failure.class}` : event.type);
 
 const playTalk = async (talk: Talk): Promise<void> => {
@@ -172,6 +184,7 @@ const playTalk = async (talk: Talk): Promise<void> => {
   // After the given responses, the next response ends the exchange.
   const last: Answer = { said: talk.asks === "poll" ? "announced" : "found", tookMs: 0, aheadMs: 0 };
   const answer = async () => {
+    checkPause(talk, heard, clock.nowMs());
     const next = talk.answers[heard.length] ?? last;
     await new Promise<void>((resolve) => clock.after(next.tookMs, resolve));
     turn(next.aheadMs);
@@ -202,7 +215,7 @@ const playTalk = async (talk: Talk): Promise<void> => {
       ...{ poll: answer, find: answer },
       traits: () => ({
         recovery: talk.asks === "watch" ? "key" : "list_match",
-        pollEveryMs: [1_000, 20_000],
+        pollEveryMs: POLL_EVERY_MS,
         pollLeastMs: 500,
         findSettleMs: settleMs,
         findWindowMs: windowMs,
@@ -239,7 +252,7 @@ const playTalk = async (talk: Talk): Promise<void> => {
 
 export const askingProperty: Property<Talk> = {
   name: "asking",
-  says: "ends polling or confirmation only on proof: repeated responses over enough time prove a job gone or absent",
+  says: "ends polling or confirmation only on proof: repeated responses over enough time prove a job gone or absent. Unclear ones slow polls",
   runsOf: (runs) => runs,
   arbitrary: talks,
   open: () => ({ play: playTalk }),
