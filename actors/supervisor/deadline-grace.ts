@@ -33,6 +33,6 @@ export const createDeadlineGrace =
     if (lateMs > STOOD_STILL_MS) return nowMs + DEADLINE_GRACE_MS;
     const rejectedAtMs = writesRejectedAtMs();
     if (rejectedAtMs !== null && nowMs < rejectedAtMs + DEADLINE_GRACE_MS) return rejectedAtMs + DEADLINE_GRACE_MS;
-    const hasPendingOutcome = nowMs < command.dueAtMs + DEADLINE_GRACE_MS && leftOutcome?.(seq, command.n, false) !== undefined;
+    const hasPendingOutcome = nowMs < command.dueAtMs + DEADLINE_GRACE_MS && leftOutcome?.(seq, command.n) !== undefined;
     return hasPendingOutcome ? nowMs + IN_HAND_MS : null;
   };

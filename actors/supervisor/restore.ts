@@ -52,9 +52,10 @@ export const interruptedBy = (
   { leftOutcome, clock }: Pick<SupervisorDeps, "leftOutcome" | "clock">,
 ): GenerationEvent | null => {
   const [wasSending, isConfirming] = [leaf === "running.submitting.sending", leaf === "running.confirming.acceptance"];
-  const n = snapshot.context.current?.n;
-  if (n === undefined || !(wasSending || isConfirming)) return null;
-  const left = leftOutcome?.(seq, n, isConfirming);
+  const { current } = snapshot.context;
+  if (current === null || !(wasSending || isConfirming)) return null;
+  const { n, sentAtMs } = current;
+  const left = leftOutcome?.(seq, n, { sentAtMs, canBeLookedUp: isConfirming });
   // Deadlines that follow from it start now, because the response may be older than the time that they allow.
   const atMs = clock.nowMs();
   if (left) return isConfirming && left.type === "rejected" ? { type: "provedAbsent", n, atMs } : { ...left, atMs };

@@ -51,10 +51,14 @@ export type SupervisorDeps = {
   /** Called after the commit of a transition. */
   stepped: (record: GenerationRecord, after: GenerationSnapshot) => void;
   /**
-   * The response to the submission of attempt `n` that this process or a former one holds; absent: none is ever held.
-   * `mayBeAsked`: the provider may have been queried since.
+   * The response to a send of attempt `n` that this process or a former one holds; without a send, to any of them. Absent: none is
+   * ever held. `canBeLookedUp`: the provider may have been queried since.
    */
-  leftOutcome?: (seq: number, n: number, canBeLookedUp: boolean) => GenerationEvent | undefined;
+  leftOutcome?: (
+    seq: number,
+    n: number,
+    send?: { sentAtMs: number | null; canBeLookedUp: boolean },
+  ) => GenerationEvent | undefined;
   /** Called for a generation that a former process parked. */
   foundParked: (seq: number, id: string) => void;
   /** Called for a generation that this process cannot continue. */

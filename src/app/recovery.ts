@@ -5,7 +5,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { Mutation, ResultOf } from "../domain/mutations.ts";
 import type { ResultFile } from "../domain/types.ts";
 import type { Effects } from "../effects/dispatcher.ts";
-import type { PendingOutcomes } from "../effects/pending-outcomes.ts";
+import type { LeftOutcome, PendingOutcomes } from "../effects/pending-outcomes.ts";
 import { retryMs } from "../effects/task-runner.ts";
 import type { Outcome } from "../files/outcome-spool.ts";
 import { watchEnded } from "../generations/late-results.ts";
@@ -13,7 +13,7 @@ import type { Log } from "../logging/events.ts";
 import type { StoreReads } from "../store/store.ts";
 
 export type RecoveryDeps = {
-  store: Pick<StoreReads, "jobOwner" | "generationBySeq" | "watchedAttempts">;
+  store: Pick<StoreReads, "jobOwner" | "generationBySeq" | "attempt" | "watchedAttempts">;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   supervisor: Pick<Supervisor, "recover" | "resume" | "report" | "has">;
   inHand: Pick<PendingOutcomes, "open" | "passedOn"> | undefined;
@@ -47,20 +47,26 @@ export const createRecovery = (deps: RecoveryDeps) => {
     }
   };
 
+  /** Whether a response says something about its ended attempt: a rejection only if the attempt was not sent again. */
+  const isOfLastSend = async ({ seq, sentAtMs, outcome }: LeftOutcome): Promise<boolean> =>
+    outcome.type !== "rejected" || (sentAtMs !== null && (await store.attempt(seq, outcome.n))?.sentAtMs === sentAtMs);
+
   return async (): Promise<void> => {
     const startedAtMs = clock.nowMs();
     // The next process must know that this one lived; a full disk must not delay recovery.
     void post({ mutation: "beat", atMs: startedAtMs }).catch(() => undefined);
     const left = (await inHand?.open(store)) ?? [];
     const found = await supervisor.recover();
-    for (const { seq, outcome } of left) {
+    for (const one of left) {
+      const { seq, outcome } = one;
       const record = await store.generationBySeq(seq);
       if (record === undefined) continue;
       const hasEnded = record.completedAtMs !== null;
       if (!hasEnded && !supervisor.has(seq)) void passOn(seq, outcome);
       // A response of an attempt that waits for it was applied during the restore. One of a given-up attempt was not. A rejection
       // would count for the next sending.
-      else if (hasEnded || outcome.type !== "rejected") supervisor.report(seq, { ...outcome, atMs: clock.nowMs() });
+      else if (hasEnded ? await isOfLastSend(one) : outcome.type !== "rejected")
+        supervisor.report(seq, { ...outcome, atMs: clock.nowMs() });
     }
     opened();
     log("recovery finished", { count: found, dur_ms: clock.nowMs() - startedAtMs });

@@ -34,14 +34,19 @@ export type PendingOutcomes = {
   passedOn(seq: number, n: number): void;
   /** The response to attempt `n` is no longer needed. */
   drop(seq: number, n: number): void;
-  /** The held response to an attempt. `mayBeAsked`: its provider may have been queried since. */
-  find(seq: number, n: number, canBeLookedUp: boolean): Outcome | undefined;
+  /** The held response to a send of an attempt; without a send, to any of them. */
+  find(seq: number, n: number, send?: AwaitedSend): Outcome | undefined;
   /**
    * Reads the spool of a former process, except jobs that belong to another attempt.
    * @returns the responses that are still valid, whatever was queried since
    */
-  open(reads: Pick<StoreReads, "jobOwner">): Promise<{ seq: number; outcome: Outcome }[]>;
+  open(reads: Pick<StoreReads, "jobOwner">): Promise<LeftOutcome[]>;
 };
+
+/** A response that a former process left: its generation, the send that it answers, and the response. */
+export type LeftOutcome = { seq: number; sentAtMs: number | null; outcome: Outcome };
+/** The last send of an attempt. `canBeLookedUp`: its provider may have been queried for the job since. */
+export type AwaitedSend = { sentAtMs: number | null; canBeLookedUp: boolean };
 
 /** A held rejection proves that an attempt that is being confirmed is absent. */
 const BRINGS_ANSWER: ReadonlySet<GenerationEvent["type"]> = new Set(["accepted", "announced", "rejected", "provedAbsent"]);
@@ -74,7 +79,15 @@ export const createPendingOutcomes = ({
         reason: fault instanceof Error ? fault.message : String(fault),
       });
 
-  const dropFile = (spooled: SpooledOutcome) => void spool.drop(spooled.ref).catch(failed("dropping an outcome", spooled));
+  /**
+   * Whether a response decides an attempt that waits for the response to this send. A job belongs to the attempt, whichever send
+   * created it. A rejection of an earlier send says nothing about a later one, which may have been accepted.
+   */
+  const answers = (spooled: SpooledOutcome, { sentAtMs, canBeLookedUp }: AwaitedSend): boolean =>
+    spooled.outcome.type !== "rejected" ||
+    (spooled.sentAtMs === sentAtMs && sentAtMs !== null && !(canBeLookedUp && isOutdone(spooled)));
+
+  const dropFile = (spooled: SpooledOutcome) => void spool.drop(spooled).catch(failed("dropping an outcome", spooled));
   const keep = async (entry: Entry): Promise<void> => {
     try {
       await spool.keep(entry.spooled);
@@ -123,14 +136,14 @@ export const createPendingOutcomes = ({
         dropFile(entry.spooled);
       }
     },
-    find: (seq, n, canBeLookedUp) => {
-      const spooled = held.get(seq)?.find((entry) => entry.spooled.outcome.n === n)?.spooled;
-      return spooled && canBeLookedUp && isOutdone(spooled) ? undefined : spooled?.outcome;
+    find: (seq, n, send) => {
+      const ofAttempt = (held.get(seq) ?? []).filter(({ spooled }) => spooled.outcome.n === n);
+      return ofAttempt.find(({ spooled }) => send === undefined || answers(spooled, send))?.spooled.outcome;
     },
     open: async ({ jobOwner }) => {
-      const found: { seq: number; outcome: Outcome }[] = [];
+      const found: LeftOutcome[] = [];
       for (const spooled of await spool.read()) {
-        const { ref, provider, outcome } = spooled;
+        const { ref, sentAtMs, provider, outcome } = spooled;
         const seq = seqOfGenerationId(generationOf(ref));
         if (seq === undefined) continue;
         const owner = outcome.type === "rejected" || !outcome.job ? undefined : await jobOwner(provider, outcome.job.jobId);
@@ -139,7 +152,7 @@ export const createPendingOutcomes = ({
           continue;
         }
         add(seq, entryOf(spooled, true));
-        if (!isOutdone(spooled)) found.push({ seq, outcome });
+        if (!isOutdone(spooled)) found.push({ seq, sentAtMs, outcome });
       }
       return found;
     },

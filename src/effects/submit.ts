@@ -102,7 +102,7 @@ export const createSubmitAttempt = (
 
   /** Holds a response as a pending outcome until its transition is in the store. */
   const holdOutcome = (seq: number, { attempt }: Work, outcome: Outcome) =>
-    deps.inHand?.arrived(seq, { ref: attempt.ref, provider: attempt.route.provider, outcome });
+    deps.inHand?.arrived(seq, { ref: attempt.ref, sentAtMs: attempt.sentAtMs, provider: attempt.route.provider, outcome });
 
   /**
    * Stores the files of a response and the response itself on this node's disk, so that the next start can continue with both.

@@ -1,6 +1,6 @@
 // Recovery at a start applies spooled outcomes, except outdated rejections.
 //
-// A rejection is outdated if a look-up by key may have submitted the job again since.
+// A rejection is outdated if a look-up by key may have submitted the job again since, or if its attempt was sent again.
 import { afterAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -23,13 +23,15 @@ afterAll(dropDirs);
 const SEQ = 4096;
 const REF = `${generationId(SEQ).slice("gen_".length)}-1`;
 const REFUSED: Outcome = { type: "rejected", n: 1, failure: { class: "refused_input", detail: "422" }, atMs: 1 };
+/** The send that the spooled outcome answers, and a later send of the same attempt. */
+const [SENT_AT_MS, SENT_AGAIN_AT_MS] = [1_790_000_000_000, 1_790_000_008_000];
 const ACCEPTED: Outcome = { type: "accepted", n: 1, job: { jobId: "job-1" }, atMs: 1 };
 
 /** What a start finds of a spooled outcome of a provider that is looked up by key or by list. */
 const leftOf = async (provider: "by-key" | "by-list", outcome: Outcome) => {
   const dir = join(freshDir(), "outcomes");
   const spool = await createOutcomeSpool(dir, Date.now);
-  await spool.keep({ ref: REF, provider, outcome });
+  await spool.keep({ ref: REF, sentAtMs: SENT_AT_MS, provider, outcome });
   const asksByKey = (one: string) => one === "by-key";
   const inHand = createPendingOutcomes({
     spool,
@@ -39,7 +41,13 @@ const leftOf = async (provider: "by-key" | "by-list", outcome: Outcome) => {
     looksUpByKey: asksByKey,
   });
   const found = await inHand.open({ jobOwner: async () => undefined });
-  return { inHand, dir, spool, found, byMachine: [false, true].map((mayBeAsked) => inHand.find(SEQ, 1, mayBeAsked)) };
+  return {
+    inHand,
+    dir,
+    spool,
+    found,
+    byMachine: [false, true].map((canBeLookedUp) => inHand.find(SEQ, 1, { sentAtMs: SENT_AT_MS, canBeLookedUp })),
+  };
 };
 
 test("a start finds a spooled outcome for recovery and for the statechart", async () => {
@@ -49,7 +57,7 @@ test("a start finds a spooled outcome for recovery and for the statechart", asyn
     ["by-list", REFUSED],
   ] as const) {
     const { found, byMachine } = await leftOf(provider, outcome);
-    expect(found).toEqual([{ seq: SEQ, outcome }]);
+    expect(found).toEqual([{ seq: SEQ, sentAtMs: SENT_AT_MS, outcome }]);
     expect(byMachine).toEqual([outcome, outcome]);
   }
 });
@@ -64,8 +72,53 @@ test("an outcome that was passed to the owner is deleted from disk and still fou
   const { inHand, dir } = await leftOf("by-list", ACCEPTED);
   inHand.passedOn(SEQ, 1);
   await eventually(() => readdirSync(dir).length === 0, "an empty spool");
-  expect(inHand.find(SEQ, 1, true)).toEqual(ACCEPTED);
+  expect(inHand.find(SEQ, 1)).toEqual(ACCEPTED);
 });
+
+// A node was killed between the commit of a rejection and the deletion of its file. Another node sent the attempt again, and the
+// provider accepted it. The first node took the generation over and applied the rejection, so the job was bought twice.
+test("a rejection of an earlier send does not decide a later send of its attempt, and a job does", async () => {
+  const later = [false, true].map((canBeLookedUp) => ({ sentAtMs: SENT_AGAIN_AT_MS, canBeLookedUp }));
+  const rejected = await leftOf("by-list", REFUSED);
+  expect(later.map((send) => rejected.inHand.find(SEQ, 1, send))).toEqual([undefined, undefined]);
+  const accepted = await leftOf("by-list", ACCEPTED);
+  expect(later.map((send) => accepted.inHand.find(SEQ, 1, send))).toEqual([ACCEPTED, ACCEPTED]);
+});
+
+test("responses to two sends of an attempt are spooled beside each other, and both are deleted with its acceptance", async () => {
+  const { inHand, spool, dir } = await leftOf("by-list", REFUSED);
+  await spool.keep({ ref: REF, sentAtMs: SENT_AGAIN_AT_MS, provider: "by-list", outcome: ACCEPTED });
+  expect((await spool.read()).map(({ sentAtMs, outcome }) => [sentAtMs, outcome.type]).sort()).toEqual([
+    [SENT_AT_MS, "rejected"],
+    [SENT_AGAIN_AT_MS, "accepted"],
+  ]);
+  await inHand.open({ jobOwner: async () => undefined });
+  expect(inHand.find(SEQ, 1, { sentAtMs: SENT_AGAIN_AT_MS, canBeLookedUp: true })).toEqual(ACCEPTED);
+  inHand.dealtWith(SEQ, ACCEPTED);
+  await eventually(() => readdirSync(dir).length === 0, "an empty spool");
+});
+
+test("a file of an earlier build names no send: its job counts, and its rejection does not", async () => {
+  for (const [outcome, expected] of [
+    [ACCEPTED, ACCEPTED],
+    [REFUSED, undefined],
+  ] as const) {
+    const dir = join(freshDir(), "outcomes");
+    const spool = await createOutcomeSpool(dir, Date.now);
+    await Bun.write(join(dir, `${REF}.json`), JSON.stringify({ provider: "by-list", outcome }));
+    const inHand = createPendingOutcomes({
+      ...{ spool, clock: testClock(), log: () => undefined, isUnavailable: () => false, looksUpByKey: () => false },
+    });
+    await inHand.open({ jobOwner: async () => undefined });
+    expect(inHand.find(SEQ, 1, { sentAtMs: SENT_AT_MS, canBeLookedUp: false })).toEqual(expected as Outcome);
+    inHand.drop(SEQ, 1);
+    await eventually(() => readdirSync(dir).length === 0, "an empty spool");
+  }
+});
+
+test("simulation seed 1033315, in which a start once applied a rejection to a later send, has no faults", async () => {
+  expect((await runSeed(1_033_315)).faults).toEqual([]);
+}, 60_000);
 
 // The spooled rejection of a restarted node removed a job from the orphans that a look-up by key had submitted meanwhile.
 test("simulation seed 21061, in which a start once applied an outdated rejection, has no faults", async () => {
@@ -81,7 +134,10 @@ const passedOnAtStart = async (outcome: Outcome): Promise<Outcome[]> => {
     store: { generationBySeq: async () => ({ completedAtMs: null }), watched: async () => [] },
     ...{ post: async () => ({ kind: "done" }), perform: () => undefined, clock: testClock(), log: () => undefined },
     supervisor: { recover: async () => 0, has: () => false, resume: () => undefined, report: () => undefined },
-    inHand: { open: async () => [{ seq: SEQ, outcome }], passedOn: (seq: number) => void dropped.push(seq) },
+    inHand: {
+      open: async () => [{ seq: SEQ, sentAtMs: SENT_AT_MS, outcome }],
+      passedOn: (seq: number) => void dropped.push(seq),
+    },
     passOn: async (_: number, one: Outcome) => void reported.push(one),
     share: async (results: { url: string }[]) => results.map(({ url }) => ({ url: url.replace("here", "shared") })),
     ...{ soon: setImmediate, opened, isOver: () => true },
@@ -108,13 +164,13 @@ const isKeptAfter = async (
 ): Promise<boolean> => {
   const { inHand, dir, spool } = await leftOf("by-list", outcome);
   const [seq, ref] = [2 * SEQ, `${generationId(2 * SEQ).slice("gen_".length)}-1`];
-  await spool.keep({ ref, provider: "by-list", outcome: ACCEPTED });
+  await spool.keep({ ref, sentAtMs: SENT_AT_MS, provider: "by-list", outcome: ACCEPTED });
   await inHand.open({ jobOwner: async () => undefined });
   happens(inHand);
   inHand.drop(seq, 1);
   const names = () => readdirSync(dir);
-  await eventually(() => !names().includes(`${ref}.json`), "the deletion of the other file");
-  return names().includes(`${REF}.json`);
+  await eventually(() => !names().some((name) => name.startsWith(ref)), "the deletion of the other file");
+  return names().some((name) => name.startsWith(REF));
 };
 const GIVEN_UP = { type: "attemptTimeEnded", n: 1, atMs: 2 } as const;
 
@@ -134,10 +190,14 @@ test("a spooled outcome stays on disk until its own event is committed, even if 
 });
 
 test("a start reports a spooled acceptance of an abandoned attempt to the statechart but not a rejection", async () => {
-  const reportedAtStart = async (outcome: Outcome): Promise<unknown[]> => {
+  const reportedAtStart = async (outcome: Outcome, completedAtMs: number | null = null, sentAtMs = SENT_AT_MS) => {
     const reported: unknown[] = [];
     const recover = createRecovery({
-      store: { generationBySeq: async () => ({ completedAtMs: null }), watchedAttempts: async () => [] },
+      store: {
+        generationBySeq: async () => ({ completedAtMs }),
+        attempt: async () => ({ sentAtMs }),
+        watchedAttempts: async () => [],
+      },
       ...{ post: async () => ({ kind: "done" }), perform: () => undefined, clock: testClock(), log: () => undefined },
       supervisor: {
         recover: async () => 1,
@@ -145,7 +205,7 @@ test("a start reports a spooled acceptance of an abandoned attempt to the statec
         resume: () => undefined,
         report: (...received: unknown[]) => reported.push(received),
       },
-      inHand: { open: async () => [{ seq: SEQ, outcome }], passedOn: () => undefined },
+      inHand: { open: async () => [{ seq: SEQ, sentAtMs: SENT_AT_MS, outcome }], passedOn: () => undefined },
       ...{ passOn: async () => undefined, soon: setImmediate, opened: () => undefined, isOver: () => false },
     } as unknown as Parameters<typeof createRecovery>[0]);
     await recover();
@@ -153,6 +213,10 @@ test("a start reports a spooled acceptance of an abandoned attempt to the statec
   };
   expect(await reportedAtStart(ACCEPTED)).toEqual([[SEQ, { ...ACCEPTED, atMs: expect.any(Number) }]]);
   expect(await reportedAtStart(REFUSED)).toEqual([]);
+  // In an ended generation nothing is sent any more. The rejection counts for the last send, and a job for any.
+  expect(await reportedAtStart(REFUSED, 2)).toEqual([[SEQ, { ...REFUSED, atMs: expect.any(Number) }]]);
+  expect(await reportedAtStart(REFUSED, 2, SENT_AGAIN_AT_MS)).toEqual([]);
+  expect(await reportedAtStart(ACCEPTED, 2, SENT_AGAIN_AT_MS)).toEqual([[SEQ, { ...ACCEPTED, atMs: expect.any(Number) }]]);
 });
 
 // After a database outage of limits.result_download_timeout_s, a start gave a paid result up 440 ms after it had found it.

@@ -1,5 +1,5 @@
 // Simulated outcome spool: provider responses on a node's disk that wait for the store.
-import type { OutcomeSpool, SpooledOutcome } from "../../files/outcome-spool.ts";
+import type { OutcomeSpool, SpooledName, SpooledOutcome } from "../../files/outcome-spool.ts";
 import { StorageRefused } from "../../files/port.ts";
 import type { CoverageCounters } from "./coverage-counters.ts";
 import type { NodeLife } from "./node-life.ts";
@@ -24,8 +24,9 @@ const REPORTED_WITHIN_MS = 30_000;
 /** By the reference of its attempt. */
 export type Answers = Map<string, Answer>;
 
-/** The content of a node's own disk, which outlives its processes: responses by the reference of their attempt. */
+/** The content of a node's own disk, which outlives its processes: responses by their send. */
 export type NodeDisk = Map<string, string>;
+const nameOf = ({ ref, sentAtMs }: SpooledName): string => `${ref} ${sentAtMs}`;
 
 const jobIdOf = (kept: string): string | undefined => {
   const { outcome } = JSON.parse(kept) as SpooledOutcome;
@@ -50,15 +51,16 @@ export const createUnsavedOutcomes = (of: {
    * Checks the delivery of a response from a former process. Its target is the statechart on this node, the owner of its
    * generation, or the store.
    */
-  const look = async (ref: string, sinceMs: number): Promise<void> => {
+  const look = async (name: SpooledName, sinceMs: number): Promise<void> => {
+    const { ref } = name;
     const answer = answers.get(ref);
-    const kept = disk.get(ref);
+    const kept = disk.get(nameOf(name));
     // An earlier send of the attempt has another response, which named no job.
     if (!life.isAlive() || !answer || kept === undefined || jobIdOf(kept) !== answer.jobId) return;
-    if (!of.wasCalmSince(sinceMs)) check(ref, life.world.nowMs());
+    if (!of.wasCalmSince(sinceMs)) check(name, life.world.nowMs());
     else if (!(await of.isKnown(answer))) of.fault(`${ref}: the response on the disk of ${life.name} was not processed`);
   };
-  const check = (ref: string, sinceMs: number) => void life.world.after(REPORTED_WITHIN_MS, () => void look(ref, sinceMs));
+  const check = (name: SpooledName, sinceMs: number) => void life.world.after(REPORTED_WITHIN_MS, () => void look(name, sinceMs));
   return {
     keep: async (spooled) => {
       const answer = answers.get(spooled.ref);
@@ -68,17 +70,17 @@ export const createUnsavedOutcomes = (of: {
         if (answer) answer.wasRefused = true;
         throw new StorageRefused("write: ENOSPC");
       }
-      disk.set(spooled.ref, JSON.stringify(spooled));
+      disk.set(nameOf(spooled), JSON.stringify(spooled));
       situations.count("answersOnDisk");
       if (answer) answer.wasKept = true;
       await life.cross("answer: on disk");
     },
-    drop: async (ref) => void disk.delete(ref),
+    drop: async (name) => void disk.delete(nameOf(name)),
     read: async () => {
       const found = [...disk.values()].map((text) => JSON.parse(text) as SpooledOutcome);
-      for (const { ref } of found) {
+      for (const spooled of found) {
         situations.count("answersTakenUp");
-        check(ref, life.world.nowMs());
+        check(spooled, life.world.nowMs());
       }
       return found;
     },
