@@ -1,6 +1,6 @@
 // Creates the lives of a stocked directory: the product's admission and machine compute the mutations of their events.
 import { type Actor, createActor } from "xstate";
-import { applyEvent } from "../../actors/generation/apply-event.ts";
+import { applyEvents } from "../../actors/generation/apply-event.ts";
 import { generationMachine } from "../../actors/generation/machine.ts";
 import type { GenerationEvent, MachineOutput } from "../../actors/generation/types.ts";
 import { generationId } from "../../src/domain/ids.ts";
@@ -34,6 +34,17 @@ const MAX_WAIT_MS = 86_400_000;
 const COLLECT_MS = 600_000;
 const KEEP_FILES_MS = 604_800_000;
 /** Times of the events of a life, ms after its submission. */
+/** Events that the service commits together with the one before: a slot that is free, and files that arrive at once. */
+const JOINT: ReadonlySet<GenerationEvent["type"]> = new Set(["slotTaken", "collected"]);
+const together = (events: readonly GenerationEvent[]): GenerationEvent[][] => {
+  const joint: GenerationEvent[][] = [];
+  for (const event of events) {
+    const last = joint.at(-1);
+    if (last && JOINT.has(event.type)) last.push(event);
+    else joint.push([event]);
+  }
+  return joint;
+};
 const [BEGUN_MS, SENT_MS, ACCEPTED_MS, ANNOUNCED_MS, COLLECTED_MS] = [2, 5, 180, 48_000, 48_400];
 /** The time from the submission to the end. */
 export const LIFE_MS: Readonly<Record<StockStatus, number>> = { queued: 0, running: ACCEPTED_MS, succeeded: COLLECTED_MS };
@@ -126,11 +137,16 @@ export const openLives = (subject: Subject) => {
     });
     actor.start();
     actor.on("*", (saying) => sayings.push(saying));
-    const mutations = events.map((event, at) => {
+    let version = 0;
+    const mutations = together(events).map((joint) => {
       const before = actor.getSnapshot();
-      actor.send(event);
-      const step = applyEvent(seq, at + 1, event, before, actor.getSnapshot(), sayings.splice(0), KEEP_FILES_MS);
-      if (!step) throw new Error(`${event.type} changed nothing`);
+      const taken = joint.map((event) => {
+        actor.send(event);
+        return { event, after: actor.getSnapshot(), outputs: sayings.splice(0) };
+      });
+      const step = applyEvents(seq, version, before, taken, KEEP_FILES_MS);
+      if (!step) throw new Error(`${joint.map(({ type }) => type).join(" and ")} changed nothing`);
+      version += joint.length;
       return step.mutation;
     });
     actor.stop();

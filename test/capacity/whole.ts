@@ -1,7 +1,8 @@
 // Measures the cost of whole generations: the real service in a separate process, with submissions at a steady rate.
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Lives, MeasuredStore, Polls, Tables } from "../../src/cli/capacity/measured.ts";
-import { FROM_SOURCES } from "../../src/torture/crash/processes.ts";
+import { entry, FROM_SOURCES } from "../../src/torture/crash/processes.ts";
 import { openCpu } from "../bench/machine.ts";
 import { seatedOn } from "../bench/provided.ts";
 import { endowIn, startService, type Tenant } from "../bench/service.ts";
@@ -59,6 +60,21 @@ const poll = async (node: Node, made: readonly { id: string; key: string }[], co
   await Promise.all(Array.from({ length: POLLERS }, one));
 };
 
+const envOf = (bed: Bed, provider: Provider) => ({ ...seatedOn(provider, [ON_FAL]), ...bed.env });
+/** A service that counts its mutations. */
+const COUNTING = entry(join(import.meta.dir, "counting-service.ts"));
+const COUNTED_LIVES = 60;
+
+/** The mutations of a generation, on average. A separate process counts them, so that its cost is not measured. */
+const mutationsEach = async (bed: Bed, tenants: readonly Tenant[], provider: Provider, perS: number): Promise<number> => {
+  const countFile = `${bed.dir}.mutations`;
+  const env = { ...envOf(bed, provider), COUNT_FILE: countFile };
+  const node = await startService({ dir: bed.dir, env, genrouter: COUNTING, isPinned: false, lookMs: 50 });
+  await live(bed, node, tenants, COUNTED_LIVES, perS);
+  await node.stop();
+  return Number(readFileSync(countFile, "utf8")) / COUNTED_LIVES;
+};
+
 type Ask = { lives: number; looks: number; perS: number; polls: number; report: (line: string) => void };
 
 const onProvider = async (
@@ -67,14 +83,14 @@ const onProvider = async (
   provider: Provider,
   { lives, looks, perS, polls, report }: Ask,
 ) => {
-  const env = { ...seatedOn(provider, [ON_FAL]), ...bed.env };
+  const env = envOf(bed, provider);
   const start = (dir: string) => startService({ dir, env, genrouter: FROM_SOURCES, isPinned: false, lookMs: 50 });
+  const each = await mutationsEach(bed, tenants, provider, perS);
   const node = await start(bed.dir);
   await live(bed, node, tenants, Math.ceil(lives * WARM_PART), perS);
   await bed.ready();
   const tables = await bed.tables();
   const before = await bed.counted();
-  const rowsBefore = mutationsIn(tables);
   const cpu = openCpu(() => [node.pid]);
   const database = openCpu(bed.databasePids);
   const made = await live(bed, node, tenants, lives, perS);
@@ -85,7 +101,7 @@ const onProvider = async (
     ...{
       generations: lives,
       polls: looks,
-      mutations: mutationsIn(tablesAfter) - rowsBefore,
+      mutations: Math.round(lives * each),
       transactions: after.transactions - before.transactions,
     },
     ...{ nodeCpuMs: (nodeNs - compiler) / 1e6, databaseCpuMs: databaseNs / 1e6, logBytes: after.logBytes - before.logBytes },
@@ -120,9 +136,6 @@ const onProvider = async (
   await bed.ready();
   return { reported, polled, tables: differences(tables, tablesAfter) };
 };
-
-/** One mutation for each generation (its admission) and one for each generation event. */
-const mutationsIn = (tables: Tables): number => (tables.generation?.rows ?? 0) + (tables.generation_event?.rows ?? 0);
 
 const differences = (before: Tables, after: Tables): Tables =>
   Object.fromEntries(
