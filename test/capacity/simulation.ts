@@ -42,8 +42,11 @@ export type Seen = {
   writtenAfterMs: number;
 };
 
-/** Mutations of a generation before its job runs; the mean time of an acceptance and of a download. */
-const BEFORE_RUN = 4;
+/**
+ * Mutations of a generation before its job runs (its admission, its sending and its acceptance) and the one that ends it; the mean
+ * time of an acceptance and of a download.
+ */
+const [BEFORE_RUN, AT_END] = [3, 1];
 const ACCEPTS_MS = 250;
 const COLLECTS_MS = 300;
 /** The standard deviation of the logarithm of run times. Pauses between polls grow with jitter, as in the service. */
@@ -58,6 +61,8 @@ const exponential = (dice: Rng, mean: number): number => -Math.log(1 - dice.roll
 
 export const simulate = (world: World): Seen => {
   const { costs, nodes, isShared } = world;
+  const atResult = costs.mutations - BEFORE_RUN - AT_END;
+  if (!(atResult >= 0)) throw new Error(`a generation has ${costs.mutations} mutations, fewer than this simulation makes`);
   const dice = createRng(world.seed);
   const [arriving, running, polling] = [dice.fork("arrivals"), dice.fork("runs"), dice.fork("polls")];
   const agenda = openAgenda();
@@ -150,7 +155,7 @@ export const simulate = (world: World): Seen => {
     const runMs = Math.exp(Math.log(wantedMs) - SPREAD ** 2 / 2 + SPREAD * normal(running));
     for (let n = 0; n < world.polls; n += 1) agenda.after(polling.between(0, runMs), () => pollOf(node));
     const end = (): void =>
-      steps(node, costs.mutations - BEFORE_RUN - 1, () =>
+      steps(node, atResult, () =>
         agenda.after(exponential(running, COLLECTS_MS), () =>
           step(node, () => {
             counted.ended += 1;

@@ -8,7 +8,7 @@ import { FROM_SOURCES, freePort, type Genrouter } from "../../src/torture/crash/
 import { builtBinary } from "../built.ts";
 import { dropScratch, keepScratch, makeScratch } from "../scratch.ts";
 import { type PointWorld, playBirth, playInsideSettlement, playPoint, playUpgrade } from "./point-run.ts";
-import { POINTS } from "./points.ts";
+import { POINTS, SETTLEMENTS } from "./points.ts";
 import { playWebhookControl, WEBHOOK_CONTROLS } from "./webhook-control.ts";
 
 const HELP = `Usage: npm run crash -- [--cycles N] [--seed N] [--only points|random|control] [--lanes N] [--workers N] [--sources]
@@ -92,7 +92,7 @@ const attempt = async (name: string, play: () => Promise<unknown>) => {
 
 /** Minutes of service time take half a second here. */
 const POINTS_SPEED = 5000;
-const INSIDE_TIMES = 6;
+const INSIDE_TIMES = 3;
 /** Points that run concurrently: each waits most of the time. */
 const POINTS_AT_A_TIME = 2;
 
@@ -103,10 +103,12 @@ const playPoints = async () => {
   const world: PointWorld = { simulator, speed: POINTS_SPEED, genrouter: FROM_SOURCES };
   const plays: [string, () => Promise<unknown>][] = [
     ...POINTS.map((point): [string, () => Promise<unknown>] => [point.name, () => playPoint(world, point)]),
-    ...Array.from({ length: INSIDE_TIMES }, (_, n): [string, () => Promise<unknown>] => [
-      `inside E, ${n + 1}: all of it is stored or nothing`,
-      () => playInsideSettlement(world),
-    ]),
+    ...SETTLEMENTS.flatMap((settlement) =>
+      Array.from({ length: INSIDE_TIMES }, (_, n): [string, () => Promise<unknown>] => [
+        `${settlement.name} (${n + 1})`,
+        () => playInsideSettlement(world, settlement),
+      ]),
+    ),
     ["during the migration of a new directory: the next start completes it", () => playBirth(world)],
     [
       "during the migration of a directory in use: the old schema remains and the old release continues",

@@ -18,7 +18,7 @@ import {
 import { type Genrouter, until } from "../../src/torture/crash/processes.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { spawnHooked, startHooked } from "./hooked.ts";
-import type { Found, Point } from "./points.ts";
+import type { Found, Point, Settlement } from "./points.ts";
 
 export type PointWorld = { simulator: SimulatorProcess; speed: number; genrouter: Genrouter };
 
@@ -189,14 +189,14 @@ export const playPoint = async (world: PointWorld, point: Point): Promise<void> 
 };
 
 /** Dies while the writing thread commits settlement E; afterwards all of it is stored, or nothing. */
-export const playInsideSettlement = async (world: PointWorld): Promise<"all" | "nothing"> => {
-  const stage = await openStage(world, {});
+export const playInsideSettlement = async (world: PointWorld, { script, deadline }: Settlement): Promise<"all" | "nothing"> => {
+  const stage = await openStage(world, script === undefined ? {} : { script });
   await dieAt(stage, ["inside:step/collected"]);
   const { found } = await seenOnDisk(stage);
   const isAll = found?.status === "succeeded";
   const whole = isAll
     ? { status: "succeeded", attempt: "delivered", deadline: null, message: null }
-    : { status: "running", attempt: "accepted", deadline: "collect", message: null };
+    : { status: "running", attempt: "accepted", deadline, message: null };
   deepStrictEqual(found, whole);
   await reading(stage.dir, async (reads) => {
     const account = await reads.account(stage.tenant.accountId);

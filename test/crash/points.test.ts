@@ -15,7 +15,7 @@ import { PROGRAM } from "../built.ts";
 import { casesOfShare } from "../case-share.ts";
 import { dropScratch } from "../scratch.ts";
 import { type PointWorld, playBirth, playInsideSettlement, playPoint, playUpgrade } from "./point-run.ts";
-import { POINTS } from "./points.ts";
+import { POINTS, SETTLEMENTS } from "./points.ts";
 
 const SPEED = 5000;
 /** The time limits for one point and for all of them, because points wait for their turn. */
@@ -58,10 +58,10 @@ describe("killed", () => {
       inTurn((world) => playPoint(world, point)),
       ALL_MS,
     );
-  for (const turn of ["first run", "second run"])
+  for (const settlement of SETTLEMENTS)
     test.concurrent(
-      `inside E, ${turn}: all of it is stored or nothing`,
-      inTurn((world) => playInsideSettlement(world)),
+      settlement.name,
+      inTurn((world) => playInsideSettlement(world, settlement)),
       ALL_MS,
     );
   test.concurrent("during the migration of a new directory: the next start completes it", inTurn(playBirth), ALL_MS);

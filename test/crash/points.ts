@@ -48,6 +48,13 @@ const sending = inState("sending", "attempt");
 const SLOW_FILE = "[sim:slow-file=3000]";
 const once = { attempts: 1, submissions: 1 } as const;
 
+/** A settlement E that also stores the result, and one after the result. `deadline`: what is stored if nothing of E is. */
+export type Settlement = { name: string; script?: string; deadline: "attempt" | "collect" };
+export const SETTLEMENTS: readonly Settlement[] = [
+  { name: "inside E with the result: all of it is stored or nothing", deadline: "attempt" },
+  { name: "inside E after the result: all of it is stored or nothing", script: SLOW_FILE, deadline: "collect" },
+];
+
 export const POINTS: readonly Point[] = [
   {
     name: "before A commits: nothing is stored, and the same key creates a new generation",

@@ -44,7 +44,7 @@ export const growthCosts = (): string => {
       return value === 0 ? "—" : show(value);
     });
   const rows: string[][] = [
-    ["mutations (one to admit it, then a step each)", ...both(({ mutations }) => number(mutations))],
+    ["mutations: admission, sending, acceptance, delivery", ...both(({ mutations }) => number(mutations))],
     ["node, the life itself", ...both(({ lifeMs }) => ms(lifeMs))],
     ["database, reads beside commits", ...both(({ readsMs }) => ms(readsMs))],
     ["node, one look at its provider", ...both(({ lookMs }) => ms(lookMs))],

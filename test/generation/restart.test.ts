@@ -11,11 +11,15 @@ type Row = {
   /** All slots of the provider are taken when the attempt begins, so that it stays in `intent` until they are free. */
   slots?: "taken" | "freed later";
   rules?: Rule[];
+  /** The result is stored when the process dies: it was committed alone, because its files arrived later. */
+  isAnnounced?: true;
   routes?: TestRoute[];
   env?: Record<string, string>;
   end: End;
 };
 const ONCE: End = { ends: 20, attempts: ["delivered"], received: ["fal"] };
+/** Longer than a result waits for its files, so that it is announced alone. */
+const SLOW_FILE: Rule = { fault: "slow-file", ms: 5_000, times: 1 };
 const CHEAP_REPLICATE: TestRoute = { ...REPLICATE, usd: "0.20" };
 
 const ROWS: Row[] = [
@@ -42,9 +46,22 @@ const ROWS: Row[] = [
   },
   { promise: "polls an accepted job", death: { at: "after", event: "accepted" }, end: ONCE },
   { promise: "polls a job again whose announcement was not committed", death: { at: "before", event: "announced" }, end: ONCE },
-  { promise: "downloads the files of an announced result", death: { at: "after", event: "announced" }, end: ONCE },
   {
-    promise: "downloads stored but uncharged files again and charges once",
+    promise: "downloads the files of an announced result",
+    death: { at: "after", event: "announced" },
+    rules: [SLOW_FILE],
+    isAnnounced: true,
+    end: ONCE,
+  },
+  {
+    promise: "downloads stored but uncharged files of an announced result again and charges once",
+    death: { at: "before", event: "collected" },
+    rules: [SLOW_FILE],
+    isAnnounced: true,
+    end: ONCE,
+  },
+  {
+    promise: "charges once whether or not the result was announced before its files were stored",
     death: { at: "before", event: "collected" },
     end: ONCE,
   },
@@ -97,7 +114,7 @@ const ROWS: Row[] = [
   },
 ];
 
-for (const { promise, death, slots, rules = [], routes = [FAL, REPLICATE, SPARE], env, end } of ROWS)
+for (const { promise, death, slots, rules = [], routes = [FAL, REPLICATE, SPARE], env, isAnnounced, end } of ROWS)
   test(`after a crash ${death.at} ${death.event}: ${promise}`, async () => {
     const lasting = await openLasting(routes, { death, ...(env ? { env } : {}) });
     for (const rule of rules) lasting.first.simulator.script(rule);
@@ -108,6 +125,7 @@ for (const { promise, death, slots, rules = [], routes = [FAL, REPLICATE, SPARE]
       free?.();
     }
     await lasting.reached;
+    if (isAnnounced) expect((await lasting.first.attempts(id)).at(-1)?.results).not.toBeNull();
     await lasting.die();
     const again = await lasting.reopen();
     await again.hurry(async () => (await again.show(id)).completed_at !== null);
