@@ -4,7 +4,7 @@ import { type Bench, closely, hold } from "./bench.ts";
 import { beside, playRounds } from "./rounds.ts";
 import { isGeneration, submissions, withService } from "./sides.ts";
 
-/** Submissions per second, each of which runs to its end: about seven transitions. */
+/** Submissions per second, each of which runs to its end: five events in three transitions after its admission. */
 const RATE = 60;
 const CONNECTIONS = 32;
 /** Viewers of the live page, and receivers of the Stately protocol. */

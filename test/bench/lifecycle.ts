@@ -18,11 +18,12 @@ const SHORT = { rounds: 3, roundMs: 2_000 };
 const BY_LOOP = { ...ON_FAL, endpoint: "bench/loop" };
 
 /**
- * Both sides keep 256 generations in flight at the same provider, which takes no time, and poll it after the same pauses. Both
- * call it over kept connections, fetch the picture over a separate one, read its size with the same decoder, sync the file and
- * its directories in the same order, and make the same four commits, each with all that arrive together. The loop writes the
- * service's rows into the service's schema by plain statements without lookups. The service receives submissions over HTTP; the
- * loop admits its own. Both sides must write the same rows, and both directories are verified.
+ * Both sides keep 256 generations in flight at the same provider, which takes no time, and one poll shows each result. The service
+ * learns when the jobs of the route end, and polls earlier than the loop. Both call the provider over kept connections, fetch the
+ * picture over a separate one, read its size with the same decoder, and sync the file and its directories in the same order. Both make
+ * the same four commits, each with all that arrive together. The loop writes the service's rows into the service's schema by plain
+ * statements without lookups. The service receives submissions over HTTP; the loop admits its own. Both sides must write the same
+ * rows, and both directories are verified.
  */
 export const lifecycle: Bench = {
   name: "lifecycle",

@@ -1,4 +1,4 @@
-// Bench of memory: the resident memory of one more running generation, in memory and passivated.
+// Bench of memory: the resident memory of one more running generation, in memory, and restored and put away.
 
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
@@ -137,7 +137,7 @@ const passivated = async (env: Env): Promise<Result[]> => {
 export const memory: Bench = {
   name: "memory",
   compares:
-    "resident memory for each of 10,000 running, and of 100,000 running and passivated, after full collections / 14 kB and 3 kB",
+    "resident memory for each of 10,000 running, and of 100,000 running, restored and put away, after full collections / 14 kB and 3 kB",
   // Its time limits are many times its normal duration.
   isPatient: true,
   run: async (env) => [...(await awake(env)), ...(await passivated(env))],

@@ -150,7 +150,7 @@ export const playWithPeers = async (
 };
 
 /**
- * 256 generations in flight on both sides, at the same provider, which takes no time; the same pauses between polls and the same
+ * 256 generations in flight on both sides, at the same provider, which takes no time, so that one poll shows the result; the same
  * picture, written and synced in the same order. A peer makes two durable writes for a job, its accept and its end (plus those
  * of its queue to hand it out). The service makes four, so that it can continue after any of them, and holds and charges credits.
  * The service begins with ten thousand ended generations; the queues begin empty, which favors them.

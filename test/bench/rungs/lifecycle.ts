@@ -12,7 +12,7 @@ export type LifecyclePlan = Terms & {
   dir: string;
   payers: readonly Payer[];
   inFlight: number;
-  /** First and longest pause between polls, ms, their growth and their jitter, all as in the service. */
+  /** First and longest pause between polls, ms. Growth and jitter are those of the service on a route that it does not know yet. */
   pollEveryMs: readonly [number, number];
 };
 
@@ -26,26 +26,35 @@ const begin = db.prepare("BEGIN IMMEDIATE");
 const commit = db.prepare("COMMIT");
 
 /**
- * One transaction for all that arrive together; callers continue after it is durable. The next one waits some turns of the event
- * loop for more rows, as the service's ledger does: a single commit costs as much as ten rows.
+ * One transaction for all that arrive together; callers continue after it is durable. After a batch of more than `FEW` rows the next
+ * one gathers, by the rule and with the numbers of the service's ledger (actors/ledger.ts).
  */
-const [GATHER_TURNS, GATHERED] = [4, 40];
+const [FEW, GATHER_TURNS, GATHER_MS, EMPTY_TURNS, GATHERED] = [4, 16, 3, 3, 128];
 let waiting: { write: () => void; done: () => void }[] = [];
+let isBetweenMany = false;
 const flush = () => {
   const batch = waiting;
   waiting = [];
+  isBetweenMany = batch.length > FEW;
   begin.run();
   for (const { write } of batch) write();
   commit.run();
   for (const { done } of batch) done();
 };
-const gather = (turns: number) => {
-  if (turns > 1 && waiting.length < GATHERED) setImmediate(gather, turns - 1);
-  else flush();
+const gather = (endsAtMono = performance.now() + GATHER_MS, turns = 1, emptyTurns = 0) => {
+  const before = waiting.length;
+  setImmediate(() => {
+    const empty = waiting.length === before ? emptyTurns + 1 : 0;
+    const isOver = turns >= GATHER_TURNS || empty >= EMPTY_TURNS || performance.now() >= endsAtMono;
+    if (isOver || waiting.length >= GATHERED) flush();
+    else gather(endsAtMono, turns + 1, empty);
+  });
 };
 const committed = (write: () => void): Promise<void> =>
   new Promise((done) => {
-    if (waiting.push({ write, done }) === 1) setImmediate(gather, GATHER_TURNS);
+    if (waiting.push({ write, done }) > 1) return;
+    if (isBetweenMany) gather();
+    else setImmediate(flush);
   });
 
 const KEY = { authorization: "Key bench" };
