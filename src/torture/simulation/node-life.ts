@@ -40,6 +40,7 @@ export const CROSSINGS = [
   "claim: written, not taken up",
   "drain: lease not given back",
   "answer: on disk",
+  "answer: committed, still on disk",
   "decision: left for its owner",
   "decision: taken, not dropped",
 ] as const;
@@ -62,6 +63,7 @@ const LIKELIER: Partial<Record<Crossing, number>> = {
   "lease: renewed": 0.03,
   "decision: stored, not delivered": 8,
   "answer: on disk": 80,
+  "answer: committed, still on disk": 400,
   "decision: left for its owner": 32,
   "decision: taken, not dropped": 32,
 };

@@ -75,7 +75,10 @@ export const createUnsavedOutcomes = (of: {
       if (answer) answer.wasKept = true;
       await life.cross("answer: on disk");
     },
-    drop: async (name) => void disk.delete(nameOf(name)),
+    drop: async (name) => {
+      if (disk.has(nameOf(name))) await life.cross("answer: committed, still on disk");
+      disk.delete(nameOf(name));
+    },
     read: async () => {
       const found = [...disk.values()].map((text) => JSON.parse(text) as SpooledOutcome);
       for (const spooled of found) {
