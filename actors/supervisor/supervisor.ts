@@ -103,8 +103,14 @@ export class Supervisor {
     this.startWaiting();
   }
 
-  /** Restores every open generation, or those in `unfinished`. Resolves with their number. */
-  async recover(unfinished = this.deps.unfinished): Promise<number> {
+  /**
+   * Restores every open generation, or those in `unfinished`. Resolves with their number.
+   * @param decided decisions that a generation takes before it does anything else
+   */
+  async recover(
+    unfinished = this.deps.unfinished,
+    decided: ReadonlyMap<number, readonly GenerationEvent[]> = new Map(),
+  ): Promise<number> {
     const toPlace: QueuedCandidate[] = [];
     let isPlacing = false;
     const found = await readUnfinished({ unfinished, breathe: this.deps.breathe }, (unfinished) =>
@@ -114,6 +120,7 @@ export class Supervisor {
         const line = this.restore(unfinished);
         // From here on the generation is counted and can be found.
         if (line) this.inLine.set(line.seq, line);
+        for (const event of decided.get(unfinished.seq) ?? []) this.report(unfinished.seq, event);
         if (line && isPlacing) this.place(line);
         else if (line) toPlace.push(line);
       }),

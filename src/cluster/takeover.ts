@@ -1,6 +1,7 @@
 // Work of one node in a cluster: it continues reclaimed generations and applies decisions of other nodes.
 
 import type { CircuitBreakers } from "../../actors/circuit-breaker/registry.ts";
+import type { GenerationEvent } from "../../actors/generation/types.ts";
 import type { Supervisor } from "../../actors/supervisor/supervisor.ts";
 import type { Clock } from "../domain/clock.ts";
 import { seqOfGenerationId } from "../domain/ids.ts";
@@ -18,6 +19,8 @@ type ForOwner = GenerationDecision | Outcome;
 const isForMachine = ({ n }: Hint): boolean => n <= 0;
 /** Whether the attempt row already contains the information of a response. */
 const isOnRow = (answer: Outcome, { job, results }: Attempt): boolean => (answer.type === "accepted" ? job : results) !== null;
+/** Decisions after which nothing is bought. */
+const STOPPING: ReadonlySet<ForOwner["type"]> = new Set(["cancelRequested", "failedByOperator"]);
 const isDecision = (left: ForOwner): left is GenerationDecision => "decidedAtMs" in left;
 
 /** Stores a decision for the node that owns the generation. */
@@ -66,11 +69,29 @@ type TakeoverDeps = {
 export const createTakeover = (deps: TakeoverDeps): Takeover => {
   const { store, supervisor, late, effects, health, routes, clock, isOver } = deps;
 
+  /**
+   * Decisions in the inbox that stop generations. They are applied before anything else, because a generation that was reclaimed may be
+   * due to be sent. They stay in the inbox until the next read finds them carried out; a second one changes nothing.
+   */
+  const stopping = async (seqs: readonly number[]): Promise<Map<number, GenerationEvent[]>> => {
+    const wanted = new Set(seqs);
+    const found = new Map<number, GenerationEvent[]>();
+    for (const hint of (await store.node?.hints()) ?? []) {
+      if (!isForMachine(hint) || !wanted.has(hint.seq)) continue;
+      const forwarded = JSON.parse(hint.body ?? "null") as ForOwner;
+      if (!STOPPING.has(forwarded.type)) continue;
+      found.set(hint.seq, [...(found.get(hint.seq) ?? []), { ...forwarded, atMs: clock.nowMs() }]);
+    }
+    return found;
+  };
+
   const resume: Takeover["takeUp"] = async (seqs) => {
     for (const seq of seqs) effects.takenUp(seq);
+    const decided = await stopping(seqs);
     const pages = await Promise.all(seqs.map((seq) => store.unfinished(seq - 1, 1)));
     const found = pages.flatMap((page, at) => page.filter(({ seq }) => seq === seqs[at])).sort((a, b) => a.seq - b.seq);
-    await supervisor.recover((afterSeq, limit) => Promise.resolve(found.filter(({ seq }) => seq > afterSeq).slice(0, limit)));
+    const page = (afterSeq: number, limit: number) => Promise.resolve(found.filter(({ seq }) => seq > afterSeq).slice(0, limit));
+    await supervisor.recover(page, decided);
     supervisor.resume();
     // Ended generations are only watched.
     const open = new Set(found.map(({ seq }) => seq));

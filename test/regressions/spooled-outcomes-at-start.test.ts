@@ -116,10 +116,6 @@ test("a file of an earlier build names no send: its job counts, and its rejectio
   }
 });
 
-test("simulation seed 2856, in which a start once applied a rejection to a later send, has no faults", async () => {
-  expect((await runSeed(2856)).faults).toEqual([]);
-}, 60_000);
-
 // The spooled rejection of a restarted node removed a job from the orphans that a look-up by key had submitted meanwhile.
 test("simulation seed 21061, in which a start once applied an outdated rejection, has no faults", async () => {
   expect((await runSeed(21061)).faults).toEqual([]);
