@@ -65,8 +65,7 @@ const createAdmission = (deps: EngineDeps, parts: AdmissionParts): Pick<Engine, 
 };
 
 type LifecycleParts = EngineGenerations &
-  Pick<Takeover, "passOn"> &
-  Pick<Engine, "ledger" | "health" | "post"> & { phases: ServicePhases };
+  Pick<Engine, "ledger" | "health" | "post"> & { takeover: Pick<Takeover, "passOn" | "waiting">; phases: ServicePhases };
 
 /** The functions that recover, drain and stop the engine. */
 const createLifecycle = (deps: EngineDeps, parts: LifecycleParts): Pick<Engine, "recover" | "drain" | "close" | "stop"> => {
@@ -82,7 +81,8 @@ const createLifecycle = (deps: EngineDeps, parts: LifecycleParts): Pick<Engine, 
       log,
       soon,
       perform: effects.perform,
-      passOn: parts.passOn,
+      passOn: parts.takeover.passOn,
+      waiting: parts.takeover.waiting,
       share: async (results) => (await media.share?.(results)) ?? [...results],
       isOver: phases.isStopped,
       opened: phases.open,
@@ -145,7 +145,7 @@ export const createEngine = async (deps: EngineDeps): Promise<Engine> => {
   const takeover = createTakeover({ store, supervisor, late, effects, health, routes, clock, isOver: phases.isStopped });
   return {
     ...createAdmission(deps, { phases, ledger, post, isDiskFull, routes }),
-    ...createLifecycle(deps, { ...generations, passOn: takeover.passOn, ledger, health, post, phases }),
+    ...createLifecycle(deps, { ...generations, takeover, ledger, health, post, phases }),
     ...takeover,
     cancel: createCancel({ reads: store, decide: takeover.decide, supervisor, isShared: store.node !== null, clock }),
     ledger,

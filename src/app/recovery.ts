@@ -7,7 +7,6 @@ import type { ResultFile } from "../domain/types.ts";
 import type { Effects } from "../effects/dispatcher.ts";
 import type { LeftOutcome, PendingOutcomes } from "../effects/pending-outcomes.ts";
 import { retryMs } from "../effects/task-runner.ts";
-import type { Outcome } from "../files/outcome-spool.ts";
 import { watchEnded } from "../generations/late-results.ts";
 import type { Log } from "../logging/events.ts";
 import type { StoreReads } from "../store/store.ts";
@@ -19,6 +18,8 @@ export type RecoveryDeps = {
   inHand: Pick<PendingOutcomes, "open" | "passedOn"> | undefined;
   /** Stores a response for the owner of its generation. */
   passOn: Takeover["passOn"];
+  /** Events that wait for the owner of a generation. */
+  waiting: Takeover["waiting"];
   /** Moves inline results from this node's disk to storage that the owner can read. @throws StorageRefused */
   share: (results: readonly ResultFile[]) => Promise<ResultFile[]>;
   perform: Effects["perform"];
@@ -35,15 +36,16 @@ export type RecoveryDeps = {
 export const createRecovery = (deps: RecoveryDeps) => {
   const { store, post, supervisor, inHand, perform, clock, log, soon, opened, isOver } = deps;
   /** Another node continues the generation, so the response stays on this disk until it is stored for that node. */
-  const passOn = async (seq: number, outcome: Outcome, times = 1): Promise<void> => {
+  const passOn = async (left: LeftOutcome, times = 1): Promise<void> => {
+    const { seq, outcome } = left;
     try {
       // A rejection belongs to one sending and would be applied to the next one. The owner queries the provider itself.
       if (outcome.type === "announced") await deps.passOn(seq, { ...outcome, results: await deps.share(outcome.results) });
       else if (outcome.type !== "rejected") await deps.passOn(seq, outcome);
-      inHand?.passedOn(seq, outcome.n);
+      inHand?.passedOn(left);
     } catch (fault) {
       // An unavailable store is reported by the store itself.
-      if (!isOver()) clock.after(retryMs(times, fault), () => void passOn(seq, outcome, times + 1));
+      if (!isOver()) clock.after(retryMs(times, fault), () => void passOn(left, times + 1));
     }
   };
 
@@ -56,13 +58,13 @@ export const createRecovery = (deps: RecoveryDeps) => {
     // The next process must know that this one lived; a full disk must not delay recovery.
     void post({ mutation: "beat", atMs: startedAtMs }).catch(() => undefined);
     const left = (await inHand?.open(store)) ?? [];
-    const found = await supervisor.recover();
+    const found = await supervisor.recover(undefined, await deps.waiting());
     for (const one of left) {
       const { seq, outcome } = one;
       const record = await store.generationBySeq(seq);
       if (record === undefined) continue;
       const hasEnded = record.completedAtMs !== null;
-      if (!hasEnded && !supervisor.has(seq)) void passOn(seq, outcome);
+      if (!hasEnded && !supervisor.has(seq)) void passOn(one);
       // A response of an attempt that waits for it was applied during the restore. One of a given-up attempt was not. A rejection
       // would count for the next sending.
       else if (hasEnded ? await isOfLastSend(one) : outcome.type !== "rejected")

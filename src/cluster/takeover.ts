@@ -19,8 +19,14 @@ type ForOwner = GenerationDecision | Outcome;
 const isForMachine = ({ n }: Hint): boolean => n <= 0;
 /** Whether the attempt row already contains the information of a response. */
 const isOnRow = (answer: Outcome, { job, results }: Attempt): boolean => (answer.type === "accepted" ? job : results) !== null;
-/** Decisions after which nothing is bought. */
-const STOPPING: ReadonlySet<ForOwner["type"]> = new Set(["cancelRequested", "failedByOperator"]);
+/** The event of an entry; undefined if it is unreadable. */
+const readForOwner = (body: string | null): ForOwner | undefined => {
+  try {
+    return (JSON.parse(body ?? "null") as ForOwner | null) ?? undefined;
+  } catch {
+    return undefined;
+  }
+};
 const isDecision = (left: ForOwner): left is GenerationDecision => "decidedAtMs" in left;
 
 /** Stores a decision for the node that owns the generation. */
@@ -36,6 +42,8 @@ export type Takeover = {
    * it restores generations one by one; until then a decision would be lost.
    */
   isReachable: (seq: number) => Promise<boolean>;
+  /** Events of other nodes for generations of this node, by generation; empty for a single node. */
+  waiting: () => Promise<ReadonlyMap<number, readonly GenerationEvent[]>>;
   /** Restores generations that another node left. */
   takeUp: (seqs: readonly number[]) => Promise<void>;
   /** Handles a provider callback for the attempt with this reference. */
@@ -69,29 +77,32 @@ type TakeoverDeps = {
 export const createTakeover = (deps: TakeoverDeps): Takeover => {
   const { store, supervisor, late, effects, health, routes, clock, isOver } = deps;
 
+  /** Whether an event has no effect any more. A rejection belongs to one sending and would otherwise be applied to the next one. */
+  const isOutdated = async (seq: number, forwarded: ForOwner): Promise<boolean> =>
+    forwarded.type === "rejected" ||
+    (isDecision(forwarded) && (await store.eventsOf(seq)).some(({ event }) => isCarriedOut(forwarded, event)));
+
   /**
-   * Decisions in the inbox that stop generations. They are applied before anything else, because a generation that was reclaimed may be
-   * due to be sent. They stay in the inbox until the next read finds them carried out; a second one changes nothing.
+   * Events of other nodes that wait for an owner, by generation and in their order. A generation takes them before it does anything
+   * else: a cancelled one may be due to be sent, and the job of another may be in such a response. They stay in the inbox until a
+   * later read finds them dealt with.
    */
-  const stopping = async (seqs: readonly number[]): Promise<Map<number, GenerationEvent[]>> => {
-    const wanted = new Set(seqs);
+  const waiting: Takeover["waiting"] = async () => {
     const found = new Map<number, GenerationEvent[]>();
-    for (const hint of (await store.node?.hints()) ?? []) {
-      if (!isForMachine(hint) || !wanted.has(hint.seq)) continue;
-      const forwarded = JSON.parse(hint.body ?? "null") as ForOwner;
-      if (!STOPPING.has(forwarded.type)) continue;
-      found.set(hint.seq, [...(found.get(hint.seq) ?? []), { ...forwarded, atMs: clock.nowMs() }]);
+    for (const { seq, body } of (await store.node?.events()) ?? []) {
+      const forwarded = readForOwner(body);
+      if (forwarded && !(await isOutdated(seq, forwarded)))
+        found.set(seq, [...(found.get(seq) ?? []), { ...forwarded, atMs: clock.nowMs() }]);
     }
     return found;
   };
 
   const resume: Takeover["takeUp"] = async (seqs) => {
     for (const seq of seqs) effects.takenUp(seq);
-    const decided = await stopping(seqs);
     const pages = await Promise.all(seqs.map((seq) => store.unfinished(seq - 1, 1)));
     const found = pages.flatMap((page, at) => page.filter(({ seq }) => seq === seqs[at])).sort((a, b) => a.seq - b.seq);
     const page = (afterSeq: number, limit: number) => Promise.resolve(found.filter(({ seq }) => seq > afterSeq).slice(0, limit));
-    await supervisor.recover(page, decided);
+    await supervisor.recover(page, await waiting());
     supervisor.resume();
     // Ended generations are only watched.
     const open = new Set(found.map(({ seq }) => seq));
@@ -109,8 +120,10 @@ export const createTakeover = (deps: TakeoverDeps): Takeover => {
   const hasEnded = async (seq: number) => ((await store.generationBySeq(seq))?.completedAtMs ?? null) !== null;
   /** This node owns the generation. */
   const deliverHere = async (seq: number, forwarded: ForOwner): Promise<void> => {
-    // The generation had stopped on this node.
-    if (!supervisor.has(seq)) await resume([seq]);
+    const hadStopped = !supervisor.has(seq);
+    if (hadStopped) await resume([seq]);
+    // From the inbox, the restored generation has received it already.
+    if (hadStopped && store.node !== null) return;
     supervisor.report(seq, { ...forwarded, atMs: clock.nowMs() });
   };
   const isNoted = async (seq: number, answer: Outcome): Promise<boolean> => {
@@ -119,9 +132,9 @@ export const createTakeover = (deps: TakeoverDeps): Takeover => {
   };
   /** @returns whether the outcome is committed. */
   const isDealtWith = async (seq: number, forwarded: ForOwner): Promise<boolean> => {
-    // A rejection belongs to one sending and would otherwise be applied to the next one.
-    if (forwarded.type === "rejected") return true;
-    if (isDecision(forwarded) && (await store.eventsOf(seq)).some(({ event }) => isCarriedOut(forwarded, event))) return true;
+    // It may have been applied at the takeover, and not be committed yet.
+    await supervisor.idle(seq);
+    if (await isOutdated(seq, forwarded)) return true;
     if (await hasEnded(seq))
       return isDecision(forwarded) || (await isNoted(seq, forwarded)) || (await late(seq, { ...forwarded, atMs: clock.nowMs() }));
     await deliverHere(seq, forwarded);
@@ -170,6 +183,7 @@ export const createTakeover = (deps: TakeoverDeps): Takeover => {
   };
 
   return {
+    waiting,
     takeUp: resume,
     takeHints,
     isReachable,

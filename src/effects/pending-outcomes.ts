@@ -30,8 +30,8 @@ export type PendingOutcomes = {
   dealtWith(seq: number, event: GenerationEvent): void;
   /** A generation has ended. @returns responses that are not in the store; a rejection has no meaning any more */
   ended(seq: number): Outcome[];
-  /** The response to attempt `n` is stored for its owner: it is removed from this node's disk and stays in memory. */
-  passedOn(seq: number, n: number): void;
+  /** A response is stored for the owner of its generation: it is removed from this node's disk and stays in memory. */
+  passedOn(left: LeftOutcome): void;
   /** The response to attempt `n` is no longer needed. */
   drop(seq: number, n: number): void;
   /** The held response to a send of an attempt; without a send, to any of them. */
@@ -129,9 +129,9 @@ export const createPendingOutcomes = ({
       return (held.get(seq) ?? []).map(({ spooled }) => spooled.outcome);
     },
     drop,
-    passedOn: (seq, n) => {
+    passedOn: ({ seq, sentAtMs, outcome: { n } }) => {
       for (const entry of held.get(seq) ?? []) {
-        if (entry.spooled.outcome.n !== n || !entry.isKept) continue;
+        if (entry.spooled.outcome.n !== n || entry.spooled.sentAtMs !== sentAtMs || !entry.isKept) continue;
         entry.isKept = false;
         dropFile(entry.spooled);
       }

@@ -59,7 +59,7 @@ export const createPoll = (
     const { turn } = polled;
     polled.turn += 1;
     const grownMs = spreadMs(deps, firstMs * slower, longestMs * slower, turn, 10);
-    const usual = slower === 1 && !isUnclear ? deps.usualEnd(route.routeId) : undefined;
+    const usual = slower === 1 ? deps.usualEnd(route.routeId) : undefined;
     if (!usual || sentAtMs === null) return grownMs;
     const ageMs = deps.clock.nowMs() - sentAtMs;
     const leastMs = Math.max(10, pollLeastMs / deps.pace);
@@ -67,6 +67,7 @@ export const createPoll = (
     // A job that this process has not polled yet may have ended long ago.
     const soonMs = turn === 0 && ageMs > usual.toMs ? Math.min(grownMs, pauseMs) : pauseMs;
     const spreadPauseMs = Math.max(leastMs, jitteredMs(deps, soonMs));
+    if (isUnclear) return Math.max(grownMs, spreadPauseMs);
     if (spreadPauseMs >= grownMs) return spreadPauseMs;
     return quickPolls.pauseMs(route.provider, spreadPauseMs, grownMs, deps.nodes?.() ?? 1);
   };

@@ -34,8 +34,10 @@ export type Node = {
   takeFromRateLimit(accountSeq: number, second: number, most: number): Promise<boolean>;
   /** Stores a provider callback for the node that polls the attempt. */
   leaveHint(hint: Hint): Promise<void>;
-  /** Inbox entries for this node. */
+  /** Inbox entries for this node, the oldest first, at most some hundred. */
   hints(): Promise<Hint[]>;
+  /** Inbox entries that are events of open generations of this node, all of them, the oldest first. */
+  events(): Promise<Hint[]>;
   dropHint(hint: Hint): Promise<void>;
   /** Totals over all accounts. */
   sums(): Promise<LedgerSums>;

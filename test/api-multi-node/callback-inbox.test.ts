@@ -54,11 +54,17 @@ const openScene = (seqs: readonly number[], carriedOut: readonly number[] = []) 
   const supervisor: Partial<Parts["supervisor"]> = {
     has: (seq) => !gone.has(seq) && (seq === 1 || takenUp.has(seq)),
     report: (seq, event) => void reported.push([seq, event]),
-    idle: () => dealt,
-    recover: async () => 0,
+    idle: () => (reported.length === 0 ? Promise.resolve() : dealt),
+    recover: async (_unfinished, waiting) => {
+      for (const [seq, events] of waiting ?? []) if (takenUp.has(seq)) for (const event of events) reported.push([seq, event]);
+      return 0;
+    },
     resume: () => undefined,
   };
-  const node = { hints: () => Promise.resolve(left), dropHint: async ({ seq }: Hint) => void dropped.push(seq) };
+  const node = {
+    ...{ hints: () => Promise.resolve(left), events: () => Promise.resolve(left) },
+    dropHint: async ({ seq }: Hint) => void dropped.push(seq),
+  };
   const store = {
     ...{ node, unfinished: async () => [], attemptsOf: async () => [], generationBySeq: async () => undefined },
     eventsOf: async (seq: number) => (carriedOut.includes(seq) ? [{ event: DECISION }] : []),

@@ -1,11 +1,13 @@
-// A cancellation that waits for an owner is the first thing that a takeover applies.
+// Events that wait for an owner are the first that a takeover or a start applies.
 //
 // A node took a cancellation while the owner was down. Minutes later another node took the generation over. The pause between two
 // sends was over by then, and it sent the request before it read the cancellation.
 import { expect, test } from "bun:test";
+import { createRecovery } from "../../src/app/recovery.ts";
 import { createTakeover } from "../../src/cluster/takeover.ts";
 import type { Hint } from "../../src/store/cluster-port.ts";
 import { runSeed } from "../../src/torture/simulation/run.ts";
+import { testClock } from "../clock.ts";
 
 type Parts = Parameters<typeof createTakeover>[0];
 const CANCELLED = { type: "cancelRequested", by: "key-1", decidedAtMs: 7 };
@@ -13,28 +15,57 @@ const ENDED = { type: "failedByOperator", by: "Ada", reason: "seen at the provid
 const RETRIED = { type: "retriedByOperator", by: "Ada", reason: "again", decidedAtMs: 9, hasJob: false };
 const ACCEPTED = { type: "accepted", n: 1, job: { jobId: "job-1" }, atMs: 5 };
 
-test("a takeover restores generations together with the decisions that stop them, and leaves other entries for the next read", async () => {
-  const left: Hint[] = [
-    { seq: 1, n: -7, body: JSON.stringify(CANCELLED) },
-    { seq: 1, n: -8, body: JSON.stringify(ENDED) },
-    { seq: 2, n: -9, body: JSON.stringify(RETRIED) },
-    { seq: 3, n: -1, body: JSON.stringify(ACCEPTED) },
-    { seq: 3, n: 1, body: '{"status":"COMPLETED"}' },
-    { seq: 4, n: -7, body: JSON.stringify(CANCELLED) },
-  ];
+const scene = (left: readonly Hint[], journal: Readonly<Record<number, readonly object[]>> = {}) => {
   const calls: unknown[] = [];
   const supervisor: Partial<Parts["supervisor"]> = {
-    recover: async (_unfinished, decided) => calls.push(["recover", Object.fromEntries(decided ?? [])]),
+    recover: async (_unfinished, waiting) => calls.push(["recover", Object.fromEntries(waiting ?? [])]),
     resume: () => void calls.push(["resume"]),
   };
-  const node = { hints: async () => left, dropHint: async (hint: Hint) => void calls.push(["dropped", hint]) };
-  const store = { node, unfinished: async () => [], attemptsOf: async () => [] };
+  const node = { events: async () => left };
+  const eventsOf = async (seq: number) => (journal[seq] ?? []).map((event) => ({ event }));
+  const store = { node, unfinished: async () => [], attemptsOf: async () => [], eventsOf };
   const takeover = createTakeover({
     ...{ store, supervisor, effects: { takenUp: () => undefined }, clock: { nowMs: () => 100 } },
   } as unknown as Parts);
-  await takeover.takeUp([1, 2, 3]);
-  const decided = [CANCELLED, ENDED].map((one) => ({ ...one, atMs: 100 }));
-  expect(calls).toEqual([["recover", { 1: decided }], ["resume"]]);
+  return { takeover, calls };
+};
+const at100 = (...events: readonly object[]) => events.map((event) => ({ ...event, atMs: 100 }));
+
+test("a takeover restores generations together with the events that wait for them, in their order", async () => {
+  const { takeover, calls } = scene([
+    { seq: 1, n: -1, body: JSON.stringify(ACCEPTED) },
+    { seq: 2, n: -9, body: JSON.stringify(RETRIED) },
+    { seq: 1, n: -7, body: JSON.stringify(CANCELLED) },
+    { seq: 1, n: -8, body: JSON.stringify(ENDED) },
+  ]);
+  await takeover.takeUp([1, 2]);
+  expect(calls).toEqual([["recover", { 1: at100(ACCEPTED, CANCELLED, ENDED), 2: at100(RETRIED) }], ["resume"]]);
+});
+
+test("a takeover ignores rejections, decisions that are carried out, and entries that it cannot read", async () => {
+  const rejected = { type: "rejected", n: 1, failure: { class: "rate_limited", detail: "429" } };
+  const left = [
+    { seq: 1, n: -1, body: JSON.stringify(rejected) },
+    { seq: 2, n: -9, body: JSON.stringify(RETRIED) },
+    { seq: 3, n: -7, body: "{" },
+    { seq: 4, n: -7, body: null },
+    { seq: 5, n: -7, body: JSON.stringify(CANCELLED) },
+  ];
+  const { takeover } = scene(left, { 2: [RETRIED] });
+  expect([...(await takeover.waiting())] as unknown[]).toEqual([[5, at100(CANCELLED)]]);
+});
+
+test("a start restores its generations together with the events that wait for them", async () => {
+  const waiting = new Map([[1, at100(CANCELLED)]]);
+  const calls: unknown[] = [];
+  const recover = createRecovery({
+    store: { generationBySeq: async () => undefined, watchedAttempts: async () => [] },
+    ...{ post: async () => ({ kind: "done" }), perform: () => undefined, clock: testClock(), log: () => undefined },
+    supervisor: { recover: async (...given: unknown[]) => calls.push(given), resume: () => undefined },
+    ...{ inHand: undefined, waiting: async () => waiting, soon: setImmediate, opened: () => undefined, isOver: () => true },
+  } as unknown as Parameters<typeof createRecovery>[0]);
+  await recover();
+  expect(calls).toEqual([[undefined, waiting]]);
 });
 
 test("simulation seed 2856, in which a takeover once bought a cancelled generation, has no faults", async () => {

@@ -70,7 +70,7 @@ test("a start ignores a spooled rejection once a look-up by key may have submitt
 
 test("an outcome that was passed to the owner is deleted from disk and still found in memory", async () => {
   const { inHand, dir } = await leftOf("by-list", ACCEPTED);
-  inHand.passedOn(SEQ, 1);
+  inHand.passedOn({ seq: SEQ, sentAtMs: SENT_AT_MS, outcome: ACCEPTED });
   await eventually(() => readdirSync(dir).length === 0, "an empty spool");
   expect(inHand.find(SEQ, 1)).toEqual(ACCEPTED);
 });
@@ -96,6 +96,16 @@ test("responses to two sends of an attempt are spooled beside each other, and bo
   expect(inHand.find(SEQ, 1, { sentAtMs: SENT_AGAIN_AT_MS, canBeLookedUp: true })).toEqual(ACCEPTED);
   inHand.dealtWith(SEQ, ACCEPTED);
   await eventually(() => readdirSync(dir).length === 0, "an empty spool");
+});
+
+// The rejection was passed on, which takes no time, while the acceptance was still on its way to the owner.
+test("a rejection that is passed on leaves the acceptance of a later send on disk", async () => {
+  const { inHand, spool, dir } = await leftOf("by-list", REFUSED);
+  await spool.keep({ ref: REF, sentAtMs: SENT_AGAIN_AT_MS, provider: "by-list", outcome: ACCEPTED });
+  await inHand.open({ jobOwner: async () => undefined });
+  inHand.passedOn({ seq: SEQ, sentAtMs: SENT_AT_MS, outcome: REFUSED });
+  await eventually(() => readdirSync(dir).length === 1, "the deletion of the rejection");
+  expect((await spool.read()).map(({ outcome }) => outcome)).toEqual([ACCEPTED]);
 });
 
 test("a file of an earlier build names no send: its job counts, and its rejection does not", async () => {
@@ -132,9 +142,10 @@ const passedOnAtStart = async (outcome: Outcome): Promise<Outcome[]> => {
     supervisor: { recover: async () => 0, has: () => false, resume: () => undefined, report: () => undefined },
     inHand: {
       open: async () => [{ seq: SEQ, sentAtMs: SENT_AT_MS, outcome }],
-      passedOn: (seq: number) => void dropped.push(seq),
+      passedOn: ({ seq }: { seq: number }) => void dropped.push(seq),
     },
     passOn: async (_: number, one: Outcome) => void reported.push(one),
+    waiting: async () => new Map(),
     share: async (results: { url: string }[]) => results.map(({ url }) => ({ url: url.replace("here", "shared") })),
     ...{ soon: setImmediate, opened, isOver: () => true },
   } as unknown as Parameters<typeof createRecovery>[0]);
@@ -202,6 +213,7 @@ test("a start reports a spooled acceptance of an abandoned attempt to the statec
         report: (...received: unknown[]) => reported.push(received),
       },
       inHand: { open: async () => [{ seq: SEQ, sentAtMs: SENT_AT_MS, outcome }], passedOn: () => undefined },
+      waiting: async () => new Map(),
       ...{ passOn: async () => undefined, soon: setImmediate, opened: () => undefined, isOver: () => false },
     } as unknown as Parameters<typeof createRecovery>[0]);
     await recover();

@@ -23,6 +23,8 @@ const IS_UNOWNED = `g.completed_at_ms IS NOT NULL AND NOT (${IS_CALLBACK})
   AND EXISTS (SELECT 1 FROM node o WHERE o.epoch = ${ownerOf("g")} AND o.ended_at_ms IS NOT NULL)`;
 const OWN = `SELECT h.generation_seq AS seq, h.attempt_no AS n, h.body FROM callback_inbox h JOIN generation g ON g.seq = h.generation_seq
   WHERE ${ownerOf("g")} = CAST(?1 AS bigint) OR (${IS_UNOWNED}) ORDER BY h.at_ms LIMIT ${AT_MOST}`;
+const EVENTS = `SELECT h.generation_seq AS seq, h.attempt_no AS n, h.body FROM callback_inbox h JOIN generation g ON g.seq = h.generation_seq
+  WHERE NOT (${IS_CALLBACK}) AND g.completed_at_ms IS NULL AND ${ownerOf("g")} = CAST(?1 AS bigint) ORDER BY h.at_ms, h.attempt_no DESC`;
 const DROP = "DELETE FROM callback_inbox WHERE generation_seq = ?1 AND attempt_no = ?2 AND body IS NOT DISTINCT FROM ?3";
 
 export const createCallbackInbox = (query: Query, epoch: number) => ({
@@ -33,6 +35,7 @@ export const createCallbackInbox = (query: Query, epoch: number) => ({
     await query(OLD);
     return await query<Hint>(OWN, epoch);
   },
+  events: () => query<Hint>(EVENTS, epoch),
   dropHint: async ({ seq, n, body }: Hint): Promise<void> => {
     await query(DROP, seq, n, body);
   },

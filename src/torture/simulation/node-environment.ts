@@ -36,6 +36,8 @@ export type NodeEnvironment = DurableFiles & {
   catalogue: () => Catalogue;
   wallMs: () => number;
   isDiskFull: () => boolean;
+  /** The end of the last time in which the disk was full. */
+  diskFullUntilMs: () => number;
   isBucketUnavailable: () => boolean;
   answers: Answers;
   situations: CoverageCounters;

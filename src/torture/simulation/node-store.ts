@@ -193,6 +193,10 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
         await reachToRead();
         return shared.hintsOf(epoch);
       },
+      events: async () => {
+        await reachToRead();
+        return shared.hintsOf(epoch).filter(({ n }) => n <= 0);
+      },
       dropHint: async (hint) => {
         await life.cross("decision: taken, not dropped");
         await reachToRead();

@@ -205,7 +205,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
                 situations,
                 fault: environment.fault,
               },
-              wasCalmSince: (ms) => Math.max(shared.cutUntilMs(), mine.frozenUntilMs()) <= ms && !environment.isDiskFull(),
+              wasCalmSince: (ms) => Math.max(shared.cutUntilMs(), mine.frozenUntilMs(), environment.diskFullUntilMs()) <= ms,
               isKnown: async (answer) => isOnRow(answer, await attemptOf(environment.reads, answer)),
             }),
           }

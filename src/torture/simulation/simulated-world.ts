@@ -150,6 +150,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     ...{ faults: () => faults, maxMismatched: dice.fork("routing").pick([0, 0, 1, 2]) },
     wallMs: () => world.nowMs() + wallOffsetMs,
     isDiskFull: () => world.nowMs() < diskFullUntilMs,
+    diskFullUntilMs: () => diskFullUntilMs,
     isBucketUnavailable: () => world.nowMs() < bucketUnavailableUntilMs,
     ...{ answers, situations, webhooks, uploads },
     committed: (mutations, outcomes) =>
