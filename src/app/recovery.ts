@@ -1,4 +1,5 @@
 // Recovery at a start: spooled responses, open generations and watched attempts of a former process.
+import type { GenerationEvent } from "../../actors/generation/types.ts";
 import type { Supervisor } from "../../actors/supervisor/supervisor.ts";
 import type { Takeover } from "../cluster/takeover.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -53,12 +54,21 @@ export const createRecovery = (deps: RecoveryDeps) => {
   const isOfLastSend = async ({ seq, sentAtMs, outcome }: LeftOutcome): Promise<boolean> =>
     outcome.type !== "rejected" || (sentAtMs !== null && (await store.attempt(seq, outcome.n))?.sentAtMs === sentAtMs);
 
+  /** What restored generations take first: the responses on this node's disk, then later events of other nodes. */
+  const eventsFor = async (left: readonly LeftOutcome[]): Promise<ReadonlyMap<number, readonly GenerationEvent[]>> => {
+    const events = new Map<number, GenerationEvent[]>();
+    for (const { seq, outcome } of left)
+      if (outcome.type !== "rejected") events.set(seq, [...(events.get(seq) ?? []), { ...outcome, atMs: clock.nowMs() }]);
+    for (const [seq, later] of await deps.waiting()) events.set(seq, [...(events.get(seq) ?? []), ...later]);
+    return events;
+  };
+
   return async (): Promise<void> => {
     const startedAtMs = clock.nowMs();
     // The next process must know that this one lived; a full disk must not delay recovery.
     void post({ mutation: "beat", atMs: startedAtMs }).catch(() => undefined);
     const left = (await inHand?.open(store)) ?? [];
-    const found = await supervisor.recover(undefined, await deps.waiting());
+    const found = await supervisor.recover(undefined, await eventsFor(left));
     for (const one of left) {
       const { seq, outcome } = one;
       const record = await store.generationBySeq(seq);

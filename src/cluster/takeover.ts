@@ -6,7 +6,7 @@ import type { Supervisor } from "../../actors/supervisor/supervisor.ts";
 import type { Clock } from "../domain/clock.ts";
 import { seqOfGenerationId } from "../domain/ids.ts";
 import { type Decide, type GenerationDecision, isCarriedOut } from "../domain/operator-decision.ts";
-import type { Attempt, Json } from "../domain/types.ts";
+import type { Attempt, Job, Json } from "../domain/types.ts";
 import type { Effects } from "../effects/dispatcher.ts";
 import type { Outcome } from "../files/outcome-spool.ts";
 import type { createLateResults } from "../generations/late-results.ts";
@@ -42,8 +42,8 @@ export type Takeover = {
    * it restores generations one by one; until then a decision would be lost.
    */
   isReachable: (seq: number) => Promise<boolean>;
-  /** Events of other nodes for generations of this node, by generation; empty for a single node. */
-  waiting: () => Promise<ReadonlyMap<number, readonly GenerationEvent[]>>;
+  /** Events of other nodes for generations of this node, all or these, by generation; empty for a single node. */
+  waiting: (seqs?: readonly number[]) => Promise<ReadonlyMap<number, readonly GenerationEvent[]>>;
   /** Restores generations that another node left. */
   takeUp: (seqs: readonly number[]) => Promise<void>;
   /** Handles a provider callback for the attempt with this reference. */
@@ -63,7 +63,10 @@ export type Takeover = {
 
 type TakeoverDeps = {
   store: Pick<Store, "node"> &
-    Pick<StoreReads, "unfinished" | "attempt" | "attemptsOf" | "routeHealth" | "switchedOff" | "eventsOf" | "generationBySeq">;
+    Pick<
+      StoreReads,
+      "unfinished" | "attempt" | "attemptsOf" | "jobOwner" | "routeHealth" | "switchedOff" | "eventsOf" | "generationBySeq"
+    >;
   supervisor: Pick<Supervisor, "recover" | "resume" | "routesChanged" | "has" | "report" | "idle">;
   late: ReturnType<typeof createLateResults>;
   clock: Pick<Clock, "nowMs">;
@@ -77,23 +80,30 @@ type TakeoverDeps = {
 export const createTakeover = (deps: TakeoverDeps): Takeover => {
   const { store, supervisor, late, effects, health, routes, clock, isOver } = deps;
 
+  /** A job belongs to one attempt. Meanwhile a look-up may have found it for a generation with the same input. */
+  const isOfAnother = async (seq: number, { n, job }: Extract<Outcome, { job?: Job }>): Promise<boolean> => {
+    const attempt = job && (await store.attempt(seq, n));
+    const owner = attempt && (await store.jobOwner(attempt.route.provider, job.jobId));
+    return owner !== undefined && !(owner.seq === seq && owner.n === n);
+  };
   /** Whether an event has no effect any more. A rejection belongs to one sending and would otherwise be applied to the next one. */
-  const isOutdated = async (seq: number, forwarded: ForOwner): Promise<boolean> =>
-    forwarded.type === "rejected" ||
-    (isDecision(forwarded) && (await store.eventsOf(seq)).some(({ event }) => isCarriedOut(forwarded, event)));
+  const isOutdated = async (seq: number, forwarded: ForOwner): Promise<boolean> => {
+    if (forwarded.type === "rejected") return true;
+    if (!isDecision(forwarded)) return await isOfAnother(seq, forwarded);
+    return (await store.eventsOf(seq)).some(({ event }) => isCarriedOut(forwarded, event));
+  };
 
   /**
    * Events of other nodes that wait for an owner, by generation and in their order. A generation takes them before it does anything
    * else: a cancelled one may be due to be sent, and the job of another may be in such a response. They stay in the inbox until a
    * later read finds them dealt with.
    */
-  const waiting: Takeover["waiting"] = async () => {
+  const waiting: Takeover["waiting"] = async (seqs) => {
+    const left = ((await store.node?.events(seqs)) ?? []).map(({ seq, body }) => ({ seq, event: readForOwner(body) }));
+    const outdated = await Promise.all(left.map(async ({ seq, event }) => !event || (await isOutdated(seq, event))));
     const found = new Map<number, GenerationEvent[]>();
-    for (const { seq, body } of (await store.node?.events()) ?? []) {
-      const forwarded = readForOwner(body);
-      if (forwarded && !(await isOutdated(seq, forwarded)))
-        found.set(seq, [...(found.get(seq) ?? []), { ...forwarded, atMs: clock.nowMs() }]);
-    }
+    for (const [at, { seq, event }] of left.entries())
+      if (event && !outdated[at]) found.set(seq, [...(found.get(seq) ?? []), { ...event, atMs: clock.nowMs() }]);
     return found;
   };
 
@@ -102,7 +112,7 @@ export const createTakeover = (deps: TakeoverDeps): Takeover => {
     const pages = await Promise.all(seqs.map((seq) => store.unfinished(seq - 1, 1)));
     const found = pages.flatMap((page, at) => page.filter(({ seq }) => seq === seqs[at])).sort((a, b) => a.seq - b.seq);
     const page = (afterSeq: number, limit: number) => Promise.resolve(found.filter(({ seq }) => seq > afterSeq).slice(0, limit));
-    await supervisor.recover(page, await waiting());
+    await supervisor.recover(page, await waiting(seqs));
     supervisor.resume();
     // Ended generations are only watched.
     const open = new Set(found.map(({ seq }) => seq));
@@ -118,14 +128,6 @@ export const createTakeover = (deps: TakeoverDeps): Takeover => {
     return supervisor.has(seq);
   };
   const hasEnded = async (seq: number) => ((await store.generationBySeq(seq))?.completedAtMs ?? null) !== null;
-  /** This node owns the generation. */
-  const deliverHere = async (seq: number, forwarded: ForOwner): Promise<void> => {
-    const hadStopped = !supervisor.has(seq);
-    if (hadStopped) await resume([seq]);
-    // From the inbox, the restored generation has received it already.
-    if (hadStopped && store.node !== null) return;
-    supervisor.report(seq, { ...forwarded, atMs: clock.nowMs() });
-  };
   const isNoted = async (seq: number, answer: Outcome): Promise<boolean> => {
     const attempt = await store.attempt(seq, answer.n);
     return attempt === undefined || isOnRow(answer, attempt);
@@ -137,7 +139,13 @@ export const createTakeover = (deps: TakeoverDeps): Takeover => {
     if (await isOutdated(seq, forwarded)) return true;
     if (await hasEnded(seq))
       return isDecision(forwarded) || (await isNoted(seq, forwarded)) || (await late(seq, { ...forwarded, atMs: clock.nowMs() }));
-    await deliverHere(seq, forwarded);
+    if (!supervisor.has(seq)) {
+      // The generation had stopped on this node, and is restored with the entry unless another restore comes first. The next read
+      // finds what became of it.
+      await resume([seq]);
+      return false;
+    }
+    supervisor.report(seq, { ...forwarded, atMs: clock.nowMs() });
     await supervisor.idle(seq);
     // If the generation ended meanwhile or cannot use the response before its end, the next read handles it.
     return supervisor.has(seq) && (isDecision(forwarded) || (await isNoted(seq, forwarded)));
@@ -188,7 +196,11 @@ export const createTakeover = (deps: TakeoverDeps): Takeover => {
     takeHints,
     isReachable,
     decide: async (seq, decision) => {
-      if (store.node === null) return await deliverHere(seq, decision);
+      if (store.node === null) {
+        // The generation had stopped in this process.
+        if (!supervisor.has(seq)) await resume([seq]);
+        return supervisor.report(seq, { ...decision, atMs: clock.nowMs() });
+      }
       // Stored so that it survives this process; the owner of the generation finds it.
       await forwardDecision(store.node)(seq, decision);
       if (supervisor.has(seq)) await takeHints();

@@ -36,8 +36,8 @@ export type Node = {
   leaveHint(hint: Hint): Promise<void>;
   /** Inbox entries for this node, the oldest first, at most some hundred. */
   hints(): Promise<Hint[]>;
-  /** Inbox entries that are events of open generations of this node, all of them, the oldest first. */
-  events(): Promise<Hint[]>;
+  /** Inbox entries that are events of open generations of this node, or of these of them, the oldest first. */
+  events(seqs?: readonly number[]): Promise<Hint[]>;
   dropHint(hint: Hint): Promise<void>;
   /** Totals over all accounts. */
   sums(): Promise<LedgerSums>;

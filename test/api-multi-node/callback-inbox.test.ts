@@ -45,6 +45,7 @@ const openScene = (seqs: readonly number[], carriedOut: readonly number[] = []) 
   const left: Hint[] = seqs.map((seq) => ({ seq, n: -DECISION.decidedAtMs, body: JSON.stringify(DECISION) }));
   const reported: unknown[] = [];
   const dropped: number[] = [];
+  const inJournal = new Set(carriedOut);
   const gone = new Set<number>();
   const takenUp = new Set<number>();
   let dealWith = () => {};
@@ -56,18 +57,22 @@ const openScene = (seqs: readonly number[], carriedOut: readonly number[] = []) 
     report: (seq, event) => void reported.push([seq, event]),
     idle: () => (reported.length === 0 ? Promise.resolve() : dealt),
     recover: async (_unfinished, waiting) => {
-      for (const [seq, events] of waiting ?? []) if (takenUp.has(seq)) for (const event of events) reported.push([seq, event]);
+      for (const [seq, events] of waiting ?? []) {
+        for (const event of events) reported.push([seq, event]);
+        inJournal.add(seq);
+      }
       return 0;
     },
     resume: () => undefined,
   };
   const node = {
-    ...{ hints: () => Promise.resolve(left), events: () => Promise.resolve(left) },
+    hints: () => Promise.resolve(left),
+    events: async (wanted: readonly number[] = seqs) => left.filter(({ seq }) => wanted.includes(seq)),
     dropHint: async ({ seq }: Hint) => void dropped.push(seq),
   };
   const store = {
     ...{ node, unfinished: async () => [], attemptsOf: async () => [], generationBySeq: async () => undefined },
-    eventsOf: async (seq: number) => (carriedOut.includes(seq) ? [{ event: DECISION }] : []),
+    eventsOf: async (seq: number) => (inJournal.has(seq) ? [{ event: DECISION }] : []),
   };
   const effects = { takenUp: (seq: number) => takenUp.add(seq) };
   const sharing = createTakeover({ store, supervisor, effects, clock: { nowMs: () => 1 } } as unknown as Parts);
@@ -80,8 +85,11 @@ test("reports a decision from another node to the statechart, also for a generat
   dealWith();
   await sharing.takeHints();
   expect([...takenUp]).toEqual([2]);
-  expect(reported).toEqual([1, 2].map(heard));
-  expect(dropped).toEqual([1, 2]);
+  expect(reported.toSorted()).toEqual([1, 2].map(heard));
+  // One that is restored together with its decision leaves the entry to the next read.
+  expect(dropped).toEqual([1]);
+  await sharing.takeHints();
+  expect([reported.length, dropped.toSorted()]).toEqual([3, [1, 1, 2]]);
 });
 
 test("reports a decision once and keeps it in the inbox until its effect is committed", async () => {
@@ -122,8 +130,11 @@ const openPassedOn = async (completedAtMs: number | null, late: Parts["late"]) =
     report: (_: number, event: unknown) => reported.push(event),
     idle: async () => undefined,
   };
-  const attempt = { job: null as { jobId: string } | null, results: null };
-  const store = { node, generationBySeq: async () => ({ completedAtMs }), attempt: async () => attempt };
+  const attempt = { job: null as { jobId: string } | null, results: null, route: { provider: "fal" } };
+  const store = {
+    ...{ node, generationBySeq: async () => ({ completedAtMs }), attempt: async () => attempt },
+    jobOwner: async () => (attempt.job ? { seq: 1, n: 1 } : undefined),
+  };
   const sharing = createTakeover({ store, supervisor, late, clock: { nowMs: () => 9 } } as unknown as Parts);
   await sharing.passOn(1, OUTCOME);
   return { sharing, reported, left, attempt };

@@ -38,8 +38,8 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
       { file: SHARING, find: "as ForOwner)) await node.dropHint(hint);", put: "as ForOwner)) return;" },
       {
         file: SHARING,
-        find: "if (isDecision(forwarded) && (await store.eventsOf",
-        put: "if (!isDecision(forwarded) && (await store.eventsOf",
+        find: "return (await store.eventsOf(seq)).some(({ event }) => isCarriedOut(forwarded, event));",
+        put: "return false;",
       },
     ],
     killer: "nodes",
@@ -119,7 +119,7 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: RECOVERY,
-        find: "if (!hasEnded && !supervisor.has(seq)) void passOn(seq, outcome);",
+        find: "if (!hasEnded && !supervisor.has(seq)) void passOn(one);",
         put: "if (!hasEnded && !supervisor.has(seq)) continue;",
       },
     ],

@@ -57,6 +57,8 @@ test.skipIf(postgresReason !== undefined)(
     expect((await owner.node?.hints())?.length).toBe(3);
     expect(await other.node?.events()).toEqual([]);
     expect(await owner.node?.events()).toEqual(left.slice(2));
+    expect(await owner.node?.events([open.seq])).toEqual(left.slice(2));
+    expect(await owner.node?.events([mutation.seq])).toEqual([]);
     await owner.close();
     // A hint without a body is dropped after the end of its node, and hints of open generations wait for their takeover.
     expect(await other.node?.hints()).toEqual(left.slice(0, 1));

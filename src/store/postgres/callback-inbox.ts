@@ -5,6 +5,7 @@
 import type { Hint } from "../cluster-port.ts";
 import type { Query } from "../sql/sql-program.ts";
 import { ownerOf } from "./ownership.ts";
+import { integers } from "./parameters.ts";
 
 /** Time in milliseconds after which a callback is useless, because the attempt was polled by then or no longer needs it. */
 const KEPT_MS = 600_000;
@@ -24,7 +25,8 @@ const IS_UNOWNED = `g.completed_at_ms IS NOT NULL AND NOT (${IS_CALLBACK})
 const OWN = `SELECT h.generation_seq AS seq, h.attempt_no AS n, h.body FROM callback_inbox h JOIN generation g ON g.seq = h.generation_seq
   WHERE ${ownerOf("g")} = CAST(?1 AS bigint) OR (${IS_UNOWNED}) ORDER BY h.at_ms LIMIT ${AT_MOST}`;
 const EVENTS = `SELECT h.generation_seq AS seq, h.attempt_no AS n, h.body FROM callback_inbox h JOIN generation g ON g.seq = h.generation_seq
-  WHERE NOT (${IS_CALLBACK}) AND g.completed_at_ms IS NULL AND ${ownerOf("g")} = CAST(?1 AS bigint) ORDER BY h.at_ms, h.attempt_no DESC`;
+  WHERE NOT (${IS_CALLBACK}) AND g.completed_at_ms IS NULL AND ${ownerOf("g")} = CAST(?1 AS bigint)`;
+const OLDEST_FIRST = "ORDER BY h.at_ms, h.attempt_no DESC";
 const DROP = "DELETE FROM callback_inbox WHERE generation_seq = ?1 AND attempt_no = ?2 AND body IS NOT DISTINCT FROM ?3";
 
 export const createCallbackInbox = (query: Query, epoch: number) => ({
@@ -35,7 +37,10 @@ export const createCallbackInbox = (query: Query, epoch: number) => ({
     await query(OLD);
     return await query<Hint>(OWN, epoch);
   },
-  events: () => query<Hint>(EVENTS, epoch),
+  events: (seqs?: readonly number[]): Promise<Hint[]> =>
+    seqs === undefined
+      ? query<Hint>(`${EVENTS} ${OLDEST_FIRST}`, epoch)
+      : query<Hint>(`${EVENTS} AND h.generation_seq = ANY(${integers("?2")}) ${OLDEST_FIRST}`, epoch, integers.of(seqs)),
   dropHint: async ({ seq, n, body }: Hint): Promise<void> => {
     await query(DROP, seq, n, body);
   },

@@ -193,9 +193,9 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
         await reachToRead();
         return shared.hintsOf(epoch);
       },
-      events: async () => {
+      events: async (seqs) => {
         await reachToRead();
-        return shared.hintsOf(epoch).filter(({ n }) => n <= 0);
+        return shared.hintsOf(epoch).filter(({ seq, n }) => n <= 0 && (seqs === undefined || seqs.includes(seq)));
       },
       dropHint: async (hint) => {
         await life.cross("decision: taken, not dropped");
