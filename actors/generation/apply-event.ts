@@ -32,7 +32,8 @@ const earlierForm = ({ event, after }: Taken): EarlierEvent => ({
   snapshot: () => freeze(after),
 });
 
-const isOf = (output: MachineOutput, effect: Effect): boolean =>
+/** Whether an output is this effect, of the same attempt. */
+export const isSameEffect = (output: MachineOutput, effect: Effect): boolean =>
   output.type === effect.type && ("n" in output ? output.n : null) === ("n" in effect ? effect.n : null);
 
 /**
@@ -43,7 +44,7 @@ const standingOutputs = (earlier: readonly Taken[], { after: end }: Taken): Mach
   earlier.flatMap(({ after, outputs }) => {
     const left = leafOf(after) === leafOf(end) ? null : entryEffectOf(after);
     const isOver = (output: MachineOutput) =>
-      (left !== null && isOf(output, left)) || (end.status === "done" && output.type === "effect.collectAgain");
+      (left !== null && isSameEffect(output, left)) || (end.status === "done" && output.type === "effect.collectAgain");
     return outputs.filter((output) => !isOver(output));
   });
 

@@ -1,6 +1,7 @@
 // State of a generation that the supervisor hosts: its place in the run queue and its progress since the restore.
-import { type GenerationSnapshot, leafOf } from "../generation/snapshot.ts";
-import type { WatchedAttempt } from "../generation/types.ts";
+import { isSameEffect } from "../generation/apply-event.ts";
+import { deadlineOf, entryEffectOf, type GenerationSnapshot, isSameCommand, leafOf } from "../generation/snapshot.ts";
+import type { Effect, WatchedAttempt } from "../generation/types.ts";
 import type { ActorHost } from "./actor-host.ts";
 import type { ResumeEntry } from "./resume-queue.ts";
 
@@ -26,19 +27,28 @@ export const newHostedGeneration = (
   isGranted: false,
   isCounted: of.isCounted,
   isSending: false,
-  standing: { hasEnded: false, hasLeft: false, watched: of.watched },
+  standing: { hasEnded: false, hasLeft: false, hasNewDeadline: false, watched: of.watched },
 });
 
-/** Updates the state after the commit of a transition. */
+/** Updates the state after the commit of a transition. A state that is entered again performs its effect again. */
 export const stateAfter = (
   { standing }: HostedGeneration,
   before: GenerationSnapshot,
   after: GenerationSnapshot,
-): ResumeEntry => ({
-  hasEnded: after.status === "done",
-  hasLeft: standing.hasLeft || leafOf(after) !== leafOf(before) || after.context.tried !== before.context.tried,
-  watched: after.context.watched,
-});
+  effects: readonly Effect[],
+): ResumeEntry => {
+  const entry = entryEffectOf(after);
+  const isEntered =
+    leafOf(after) !== leafOf(before) ||
+    after.context.tried !== before.context.tried ||
+    (entry !== null && effects.some((effect) => isSameEffect(effect, entry)));
+  return {
+    hasEnded: after.status === "done",
+    hasLeft: standing.hasLeft || isEntered,
+    hasNewDeadline: standing.hasNewDeadline || !isSameCommand(deadlineOf(before), deadlineOf(after)),
+    watched: after.context.watched,
+  };
+};
 
 /** Whether it counts as running. A queued generation with pinned inputs has an actor before it runs. */
 export const isRunning = (held: HostedGeneration | undefined): boolean => held?.isCounted ?? false;

@@ -4,8 +4,11 @@ import type { Effect, WatchedAttempt } from "../generation/types.ts";
 /** Effects per turn of the event loop. */
 const SLICE = 50;
 
-/** State of a restored generation when its effect is next. `hasLeft`: it has left the restored state at least once. */
-export type ResumeEntry = { hasEnded: boolean; hasLeft: boolean; watched: readonly WatchedAttempt[] };
+/**
+ * State of a restored generation when its effect is next. `hasLeft`: it has left the restored state, or entered it again, at least
+ * once. `hasNewDeadline`: its deadline was set since.
+ */
+export type ResumeEntry = { hasEnded: boolean; hasLeft: boolean; hasNewDeadline: boolean; watched: readonly WatchedAttempt[] };
 
 /**
  * The effect that is still to be performed. A transition repeats the effect of a state only on entry, and never those of watched

@@ -69,6 +69,9 @@ export class Supervisor {
 
   /** Queues outcomes or a deadline event for a generation. Several are committed together. */
   report(seq: number, ...events: readonly GenerationEvent[]): void {
+    // In a restored database the generation may be queued although the response to its attempt is on this node's disk. It keeps its
+    // place, and its first attempt looks for the job.
+    if (!this.held.has(seq) && this.inLine.has(seq) && events.every((event) => "n" in event)) return;
     const held = this.held.get(seq) ?? this.hostQueued(seq);
     const taken = events.find((event) => event.type === "slotTaken");
     if (!held) for (const event of events) this.deps.lateReport(seq, event);
@@ -239,7 +242,7 @@ export class Supervisor {
     if (!held) return;
     const leaf = leafOf(after);
     if (after.context.tried !== before.context.tried) held.isGranted = false;
-    held.standing = stateAfter(held, before, after);
+    held.standing = stateAfter(held, before, after, effects);
     this.countSending(held, leaf === "running.submitting.sending");
     if (!isSameCommand(deadlineOf(before), deadlineOf(after))) this.deadlines.set(host.seq, deadlineOf(after));
     const hasEnded = after.status === "done";
@@ -268,7 +271,8 @@ export class Supervisor {
     const { seq } = held.host;
     const isHeld = this.held.get(seq) === held;
     if (!isHeld && !held.standing.hasEnded) return null;
-    if (isHeld && !held.standing.hasLeft) this.deadlines.set(seq, deadlineFrom(this.deps.clock.nowMs()));
+    const { hasLeft, hasNewDeadline } = held.standing;
+    if (isHeld && !hasLeft && !hasNewDeadline) this.deadlines.set(seq, deadlineFrom(this.deps.clock.nowMs()));
     return remainingEffects(ask, snapshot.context.watched, held.standing);
   }
 

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import type { Effect } from "../../actors/generation/types.ts";
 import { createResumeQueue, type ResumeEntry, remainingEffects } from "../../actors/supervisor/resume-queue.ts";
 
-const STILL: ResumeEntry = { hasEnded: false, hasLeft: false, watched: [] };
+const STILL: ResumeEntry = { hasEnded: false, hasLeft: false, hasNewDeadline: false, watched: [] };
 const POLL: Effect = { type: "effect.poll", n: 2 };
 const WATCH: Effect = { type: "effect.watch", n: 1 };
 const AGAIN: Effect = { type: "effect.collectAgain", n: 1 };

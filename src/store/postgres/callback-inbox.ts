@@ -1,6 +1,6 @@
 // Inbox for the owners of generations: provider callbacks and events of other nodes.
 //
-// Callbacks are kept for minutes, events until they are applied or the generation has ended.
+// Callbacks are kept for minutes, events until they are applied or the generation has ended for as long.
 
 import type { Hint } from "../cluster-port.ts";
 import type { Query } from "../sql/sql-program.ts";
@@ -18,7 +18,8 @@ const IS_CALLBACK = "attempt_no > 0";
 const LEAVE = `INSERT INTO callback_inbox AS h (generation_seq, attempt_no, body, at_ms) VALUES (?1, ?2, ?3, now_ms()) ON CONFLICT (generation_seq, attempt_no) DO UPDATE
   SET body = coalesce(excluded.body, h.body), at_ms = excluded.at_ms`;
 const OLD = `DELETE FROM callback_inbox h WHERE at_ms < now_ms() - ${KEPT_MS}
-  AND (${IS_CALLBACK} OR NOT EXISTS (SELECT 1 FROM generation g WHERE g.seq = h.generation_seq AND g.completed_at_ms IS NULL))`;
+  AND (${IS_CALLBACK} OR NOT EXISTS (SELECT 1 FROM generation g WHERE g.seq = h.generation_seq
+    AND (g.completed_at_ms IS NULL OR g.completed_at_ms >= now_ms() - ${KEPT_MS})))`;
 /** An ended generation has no owner, so any node handles entries that remain. */
 const IS_UNOWNED = `g.completed_at_ms IS NOT NULL AND NOT (${IS_CALLBACK})
   AND EXISTS (SELECT 1 FROM node o WHERE o.epoch = ${ownerOf("g")} AND o.ended_at_ms IS NOT NULL)`;
