@@ -1,6 +1,7 @@
 // Watched attempts and callback hints of ended generations pass to another node when their node closes.
 import { expect, test } from "bun:test";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
+import { connect } from "../../src/store/postgres/connections.ts";
 import {
   admit,
   capturedMutation,
@@ -68,6 +69,36 @@ test.skipIf(postgresReason !== undefined)(
       [open.seq, -1],
     ]);
     await other.close();
+    await drop();
+  },
+);
+
+test.skipIf(postgresReason !== undefined)(
+  "a callback is kept for ten minutes, an event until its generation has ended for ten minutes",
+  async () => {
+    const { url, drop } = await freshDatabase();
+    const owner = await openPostgresStore({ url, prepare: true, mode: "test" });
+    const ended = await admit(owner, await openAccount(owner, 5000));
+    const open = await admit(owner, await openAccount(owner, 5000));
+    await owner.commit([startedMutation(ended), capturedMutation(ended.seq, 2, 1, PRICES.a)]);
+    for (const { seq } of [ended, open])
+      for (const n of [-1, 1]) await owner.node?.leaveHint({ seq, n, body: '{"type":"accepted"}' });
+    const line = await connect({ url, prepare: true });
+    await line.send("UPDATE callback_inbox SET at_ms = now_ms() - 600001");
+    const found = async () => (await owner.node?.hints())?.map(({ seq, n }) => [seq, n]).sort();
+    // The guards of the table forbid another time of an end.
+    const endedAgo = (ms: number) =>
+      line.script(`SET session_replication_role = replica; UPDATE generation SET completed_at_ms = now_ms() - ${ms}
+        WHERE completed_at_ms IS NOT NULL; RESET session_replication_role`);
+    await endedAgo(590_000);
+    expect(await found()).toEqual([
+      [ended.seq, -1],
+      [open.seq, -1],
+    ]);
+    await endedAgo(600_001);
+    expect(await found()).toEqual([[open.seq, -1]]);
+    line.close();
+    await owner.close();
     await drop();
   },
 );
