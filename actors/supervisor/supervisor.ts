@@ -70,7 +70,7 @@ export class Supervisor {
   /** Queues outcomes or a deadline event for a generation. Several are committed together. */
   report(seq: number, ...events: readonly GenerationEvent[]): void {
     // In a restored database the generation may be queued although the response to its attempt is on this node's disk. It keeps its
-    // place, and its first attempt looks for the job.
+    // place, and its first attempt looks for the job if the provider can be asked.
     if (!this.held.has(seq) && this.inLine.has(seq) && events.every((event) => "n" in event)) return;
     const held = this.held.get(seq) ?? this.hostQueued(seq);
     const taken = events.find((event) => event.type === "slotTaken");

@@ -50,10 +50,16 @@ export const createRecovery = (deps: RecoveryDeps) => {
     }
   };
 
-  /** Whether a response says something about its ended attempt: a rejection only if the attempt was not sent again. */
-  const isOfLastSend = async ({ seq, sentAtMs, outcome }: LeftOutcome): Promise<boolean> =>
-    outcome.type !== "rejected" || (sentAtMs !== null && (await store.attempt(seq, outcome.n))?.sentAtMs === sentAtMs);
-
+  /** Whether a response still says something after the restore, in which an attempt that waits for it took it. */
+  const stillCounts = async ({ seq, sentAtMs, outcome }: LeftOutcome, hasEnded: boolean): Promise<boolean> => {
+    const isRejection = outcome.type === "rejected";
+    // It would count for the next send.
+    if (isRejection && !hasEnded) return false;
+    if (!isRejection && hasEnded) return true;
+    if (sentAtMs === null) return !isRejection;
+    // The attempt may have been sent again or, in a database that was restored from a backup, for the first time.
+    return (await store.attempt(seq, outcome.n))?.sentAtMs === sentAtMs;
+  };
   /** What restored generations take first: the responses on this node's disk, then later events of other nodes. */
   const eventsFor = async (left: readonly LeftOutcome[]): Promise<ReadonlyMap<number, readonly GenerationEvent[]>> => {
     const events = new Map<number, GenerationEvent[]>();
@@ -75,10 +81,7 @@ export const createRecovery = (deps: RecoveryDeps) => {
       if (record === undefined) continue;
       const hasEnded = record.completedAtMs !== null;
       if (!hasEnded && !supervisor.has(seq)) void passOn(one);
-      // A response of an attempt that waits for it was applied during the restore. One of a given-up attempt was not. A rejection
-      // would count for the next sending.
-      else if (hasEnded ? await isOfLastSend(one) : outcome.type !== "rejected")
-        supervisor.report(seq, { ...outcome, atMs: clock.nowMs() });
+      else if (await stillCounts(one, hasEnded)) supervisor.report(seq, { ...outcome, atMs: clock.nowMs() });
     }
     opened();
     log("recovery finished", { count: found, dur_ms: clock.nowMs() - startedAtMs });

@@ -73,3 +73,23 @@ test("an attempt that was prepared before a full disk is not sent when there is 
   expect(performed).toEqual(["effect.submit"]);
   expect(freed).toEqual([1]);
 });
+
+const ACCEPTED: GenerationEvent = { type: "accepted", n: 1, job: { jobId: "job-1" }, atMs: 900 };
+const CANCELLED: GenerationEvent = { type: "cancelRequested", by: "key-1", decidedAtMs: 900, atMs: 900 };
+
+test("a queued generation keeps its place when a response to an attempt that it does not have waits for it", async () => {
+  const { supervisor, committed } = open();
+  await supervisor.recover(undefined, new Map([[1, [ACCEPTED]]]));
+  supervisor.resume();
+  await settle();
+  expect(committed).toEqual(["begun + slotTaken"]);
+});
+
+test("a queued generation takes a cancellation that waits for it before it begins", async () => {
+  const { supervisor, committed, performed, freed } = open();
+  await supervisor.recover(undefined, new Map([[1, [CANCELLED]]]));
+  supervisor.resume();
+  await settle();
+  expect([committed[0], performed.includes("effect.send")]).toEqual(["cancelRequested", false]);
+  expect(freed).toEqual([]);
+});

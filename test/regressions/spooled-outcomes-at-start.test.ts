@@ -221,6 +221,8 @@ test("a start reports a spooled acceptance of an abandoned attempt to the statec
   };
   expect(await reportedAtStart(ACCEPTED)).toEqual([[SEQ, { ...ACCEPTED, atMs: expect.any(Number) }]]);
   expect(await reportedAtStart(REFUSED)).toEqual([]);
+  // An attempt that this process has sent for the first time, in a restored database, has another job.
+  expect(await reportedAtStart(ACCEPTED, null, SENT_AGAIN_AT_MS)).toEqual([]);
   // In an ended generation nothing is sent any more. The rejection counts for the last send, and a job for any.
   expect(await reportedAtStart(REFUSED, 2)).toEqual([[SEQ, { ...REFUSED, atMs: expect.any(Number) }]]);
   expect(await reportedAtStart(REFUSED, 2, SENT_AGAIN_AT_MS)).toEqual([]);
