@@ -108,11 +108,11 @@ export class Supervisor {
 
   /**
    * Restores every open generation, or those in `unfinished`. Resolves with their number.
-   * @param decided decisions that a generation takes before it does anything else
+   * @param waiting decisions and responses that a generation takes before it does anything else
    */
   async recover(
     unfinished = this.deps.unfinished,
-    decided: ReadonlyMap<number, readonly GenerationEvent[]> = new Map(),
+    waiting: ReadonlyMap<number, readonly GenerationEvent[]> = new Map(),
   ): Promise<number> {
     const toPlace: QueuedCandidate[] = [];
     let isPlacing = false;
@@ -123,7 +123,7 @@ export class Supervisor {
         const line = this.restore(unfinished);
         // From here on the generation is counted and can be found.
         if (line) this.inLine.set(line.seq, line);
-        for (const event of decided.get(unfinished.seq) ?? []) this.report(unfinished.seq, event);
+        for (const event of waiting.get(unfinished.seq) ?? []) this.report(unfinished.seq, event);
         if (line && isPlacing) this.place(line);
         else if (line) toPlace.push(line);
       }),
