@@ -31,7 +31,7 @@ const ROWS: readonly Row[] = [
   },
   {
     defect: "completion and refund are two transactions",
-    heldBy: [["test/crash/points.test.ts", "all of it is stored or nothing"]],
+    heldBy: [["test/crash/points.ts", "all of it is stored or nothing"]],
   },
   {
     defect: "a poll by the client can fail a generation",
