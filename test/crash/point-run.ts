@@ -159,13 +159,20 @@ const auditEnd = async (
   });
 };
 
+/** How often a point is played whose files came too late to be committed with their result. */
+const PLAYS = 5;
+
 /** Plays a point from beginning to end. @throws AssertionError if a check fails. */
-export const playPoint = async (world: PointWorld, point: Point): Promise<void> => {
+export const playPoint = async (world: PointWorld, point: Point, plays = PLAYS): Promise<void> => {
   const stage = await openStage(world, point);
   if (typeof point.dies !== "string") await dieAt(stage, point.dies);
   else await killWhenSubmitted(world, stage, point.dies === "draining");
 
   const seen = await seenOnDisk(stage);
+  if (point.isTogether && seen.found?.deadline === "collect" && plays > 1) {
+    stage.close();
+    return await playPoint(world, point, plays - 1);
+  }
   deepStrictEqual(seen.found, point.found);
   if (point.also) ok(seen.attempt && point.also(seen.attempt as never), JSON.stringify(seen.attempt));
   const before = await stage.submissions();
@@ -189,10 +196,19 @@ export const playPoint = async (world: PointWorld, point: Point): Promise<void> 
 };
 
 /** Dies while the writing thread commits settlement E; afterwards all of it is stored, or nothing. */
-export const playInsideSettlement = async (world: PointWorld, { script, deadline }: Settlement): Promise<"all" | "nothing"> => {
+export const playInsideSettlement = async (
+  world: PointWorld,
+  settlement: Settlement,
+  plays = PLAYS,
+): Promise<"all" | "nothing"> => {
+  const { script, deadline } = settlement;
   const stage = await openStage(world, script === undefined ? {} : { script });
   await dieAt(stage, ["inside:step/collected"]);
   const { found } = await seenOnDisk(stage);
+  if (deadline === "attempt" && found?.deadline === "collect" && plays > 1) {
+    stage.close();
+    return await playInsideSettlement(world, settlement, plays - 1);
+  }
   const isAll = found?.status === "succeeded";
   const whole = isAll
     ? { status: "succeeded", attempt: "delivered", deadline: null, message: null }

@@ -32,6 +32,8 @@ export type Point = {
   also?: (attempt: Attempt) => boolean;
   /** The stored events must show that the provider was queried before anything else. */
   confirms?: true;
+  /** The result may also have been stored alone, which depends on the speed of the machine: it is played again then. */
+  isTogether?: true;
   /** A condition on the polls of the job that the simulator has received at the kill. */
   polls?: (polls: number) => boolean;
 };
@@ -231,6 +233,7 @@ export const POINTS: readonly Point[] = [
   },
   {
     name: "poll returned done and its files are stored, before both are committed together: polled and collected again",
+    isTogether: true,
     dies: ["before:step/collected"],
     found: inState("accepted", "attempt"),
     submittedBefore: 1,

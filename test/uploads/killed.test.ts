@@ -49,7 +49,7 @@ const uploadOnce = (bytes: Buffer, { tenant, url }: Client, endsAfter: number) =
         if (sent >= endsAfter) void upload.abort().then(() => resolve(undefined));
       },
       onSuccess: () => resolve(file),
-      // Its account has reached the limit of open uploads. Those of the other clients go on.
+      // Its account has reached the limit of open uploads. The other clients continue.
       onError: (fault) => {
         const isFull = fault instanceof DetailedError && fault.originalResponse?.getStatus() === 429;
         if (isFull) setTimeout(resolve, 100);
